@@ -1,0 +1,136 @@
+"""Settings, read once from the environment.
+
+Two names are given by convention and carry no prefix: DATABASE_URL and REDIS_URL. Every other setting is
+PARLEY_<NAME>. `docs/settings.md` is generated from this class; a wrong value stops the start and names itself.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.errors import ConfigurationError
+
+ENV_PREFIX = "PARLEY_"
+Positive = Annotated[int, Field(gt=0)]
+
+
+class LogFormat(StrEnum):
+    JSON = "json"
+    CONSOLE = "console"
+
+
+class Flags(BaseModel):
+    """The feature flags of a whole installation; a team may override each."""
+
+    agent_collaboration: bool = False
+    expert_gate: bool = False
+    ensemble_mode: bool = False
+    task_delegation: bool = False
+    collaboration: bool = False
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore", frozen=True)
+
+    database_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("DATABASE_URL"),
+        description="PostgreSQL 15+ with pgvector, `postgresql://user:password@host/name`. Unset: `parley dev` embeds one.",
+    )
+    redis_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("REDIS_URL"),
+        description="Redis 6+ or Valkey, `redis://host:port/0`. Unset: `parley dev` embeds one.",
+    )
+    host: str = Field("127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on; 0 picks a free one.")
+    data_dir: Path = Field(Path(".parley"), description="Folder of the embedded services' data (`parley dev` only).")
+    demo_key: str | None = Field(
+        None, description="Admin key of the demo team (`parley dev` only). Unset: one is made and kept in the data folder."
+    )
+    log_level: str = Field("info", description="`debug`, `info`, `warning` or `error`.")
+    log_format: LogFormat = Field(LogFormat.JSON, description="`json` for machines, `console` for people.")
+    graphiql: bool = Field(False, description="Serve GraphiQL at `/graphql` to browsers. `parley dev` turns it on.")
+    trusted_proxies: str = Field(
+        "127.0.0.1", description="Comma-separated proxies whose X-Forwarded-For is believed; `*` believes all."
+    )
+
+    pool_size: Positive = Field(10, description="Database connections of one process for writes.")
+    read_pool_size: Positive = Field(10, description="Database connections of one process for planned reads.")
+    statement_timeout_ms: Positive = Field(10_000, description="Longest that one SQL statement may run.")
+    operation_timeout_s: float = Field(15.0, gt=0, description="Longest that one query or mutation may take.")
+    shutdown_grace_s: float = Field(10.0, gt=0, description="How long open work may finish after SIGTERM.")
+
+    max_body_bytes: Positive = Field(1_048_576, description="Largest HTTP body or WebSocket message.")
+    max_query_chars: Positive = Field(100_000, description="Longest GraphQL document.")
+    max_tokens: Positive = Field(5_000, description="Most lexical tokens in a document.")
+    max_depth: Positive = Field(15, description="Deepest nesting of fields in an operation.")
+    max_aliases: Positive = Field(50, description="Most aliases in an operation, fragments expanded.")
+    max_directives: Positive = Field(50, description="Most directives in an operation, fragments expanded.")
+    max_root_fields: Positive = Field(20, description="Most root fields in an operation.")
+    max_fields: Positive = Field(1_000, description="Most fields in an operation, fragments expanded.")
+    max_variables_depth: Positive = Field(24, description="Deepest nesting inside the variables.")
+    max_cost: Positive = Field(10_000, description="Most points one operation may cost: about one a row it may return.")
+    rate_limit_points: Positive = Field(60_000, description="Points that one key may spend in a rate window.")
+    rate_limit_window_s: Positive = Field(60, description="Length of the rate window.")
+    auth_failures_per_minute: Positive = Field(
+        20, description="Wrong keys that one address may send in a minute before it is answered 429."
+    )
+    max_sockets_per_key: Positive = Field(2_000, description="WebSockets and event streams that one key may hold open in one process.")
+    max_operations_per_socket: Positive = Field(100, description="Operations that may be open on one WebSocket.")
+
+    event_retention_days: Positive = Field(30, description="Days that events can be replayed; older partitions are dropped.")
+    event_poll_s: float = Field(2.0, gt=0, description="How often the event log is polled when no wake-up arrives.")
+    subscriber_buffer: Positive = Field(
+        256, description="Events held for one slow subscriber before it drops to reading the log at its own pace."
+    )
+    stalled_socket_s: float = Field(30.0, gt=0, description="A socket that takes nothing for this long is aborted.")
+    idempotency_hours: Positive = Field(24, description="How long an idempotency key is remembered.")
+
+    flags: Flags = Field(
+        Flags(), description="Feature flags of the installation, as JSON, such as `{\"task_delegation\": true}`. All off by default; a team may override each."
+    )
+
+    @field_validator("log_level")
+    @classmethod
+    def _known_level(cls, value: str) -> str:
+        if value.lower() not in {"debug", "info", "warning", "error"}:
+            raise ValueError("must be debug, info, warning or error")
+        return value.lower()
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgres_only(cls, value: str | None) -> str | None:
+        if value and not value.startswith(("postgresql://", "postgres://")):
+            raise ValueError("must start with postgresql://")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_only(cls, value: str | None) -> str | None:
+        if value and not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must start with redis://, rediss:// or unix://")
+        return value
+
+
+def environment_name(field: str) -> str:
+    alias = Settings.model_fields[field].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else (ENV_PREFIX + field).upper()
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the environment; raises ConfigurationError that names every wrong variable."""
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            field = str(problem["loc"][0])
+            name = field if field in {"DATABASE_URL", "REDIS_URL"} else environment_name(field)
+            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})")
+        raise ConfigurationError("; ".join(lines)) from None

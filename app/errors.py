@@ -1,0 +1,65 @@
+"""Errors of the domain: each knows its stable code and says what to do next. Mapped to GraphQL and to jobs elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class AppError(Exception):
+    """A refusal that a caller can act on. `details` are the refusal's own fields, shown to the client."""
+
+    code: ClassVar[str] = "ERROR"
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class FieldProblem(dict[str, Any]):
+    """One wrong field: its path in the input, what is wrong with it, and where known the line of the file."""
+
+    def __init__(self, path: str, message: str, line: int | None = None) -> None:
+        super().__init__(path=path, message=message, line=line)
+
+
+class InvalidInput(AppError):
+    code = "INVALID_INPUT"
+
+    def __init__(self, message: str, problems: list[FieldProblem] | None = None, **details: Any) -> None:
+        super().__init__(message, problems=problems or [], **details)
+        self.problems = problems or []
+
+    @classmethod
+    def of(cls, path: str, message: str) -> InvalidInput:
+        return cls(f"{path}: {message}", [FieldProblem(path, message)])
+
+
+class NotFound(AppError):
+    code = "NOT_FOUND"
+
+
+class Conflict(AppError):
+    code = "CONFLICT"
+
+
+class Forbidden(AppError):
+    code = "FORBIDDEN"
+
+
+class Unauthenticated(AppError):
+    code = "UNAUTHENTICATED"
+
+
+class RateLimited(AppError):
+    code = "RATE_LIMITED"
+
+
+class Unavailable(AppError):
+    """A part that we stand on (Postgres, Redis) is away; the same call may succeed later."""
+
+    code = "UNAVAILABLE"
+
+
+class ConfigurationError(AppError):
+    code = "CONFIGURATION"

@@ -1,0 +1,49 @@
+"""Identifiers: UUIDv7 keys in the database, readable typed ids (`agent_0190…`) outside."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from uuid import UUID
+
+import uuid_utils.compat as uuid_utils
+
+from app.errors import InvalidInput
+
+
+class Prefix(StrEnum):
+    """The word before the underscore; one per kind of node."""
+
+    TEAM = "team"
+    AGENT = "agent"
+    API_KEY = "key"
+    EVENT = "event"
+
+
+def new_id() -> UUID:
+    return uuid_utils.uuid7()
+
+
+def to_global(prefix: Prefix, value: UUID) -> str:
+    return f"{prefix}_{value.hex}"
+
+
+def parse_global(text: str, *, path: str = "id") -> tuple[Prefix, UUID]:
+    """Split a global id into its kind and key; raises InvalidInput for anything else."""
+    head, _, tail = text.rpartition("_")
+    if head not in Prefix:
+        known = ", ".join(f"{prefix}_" for prefix in Prefix)
+        raise InvalidInput.of(path, f"'{text[:80]}' is not an id; ids start with one of {known}")
+    try:
+        if len(tail) != 32:
+            raise ValueError
+        return Prefix(head), UUID(hex=tail)
+    except ValueError:
+        raise InvalidInput.of(path, f"'{text[:80]}' is not an id; expected {head}_ and 32 hexadecimal digits") from None
+
+
+def from_global(prefix: Prefix, text: str, *, path: str = "id") -> UUID:
+    """The key behind a global id of one kind; raises InvalidInput when it is of another."""
+    found, value = parse_global(text, path=path)
+    if found is not prefix:
+        raise InvalidInput.of(path, f"'{text[:80]}' is the id of a {found.name.lower()}; expected {prefix}_…")
+    return value
