@@ -25,13 +25,15 @@ class FolderLock:
             raise RuntimeError("the lock is not held")
         return self._descriptor
 
-    def acquire(self, *, patience_s: float = 30.0) -> None:
-        """Take the lock or raise Conflict. Waits only while a dead owner's programs are still being stopped."""
+    def acquire(self, *, patience_s: float = 30.0, even_from_the_living: bool = False) -> None:
+        """Take the lock or raise Conflict. Waits while a dead owner's programs are still being stopped, or
+        `even_from_the_living`."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + patience_s
         while not _try_lock(descriptor):
             holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
-            if _is_alive(holder) or time.monotonic() > deadline:
+            hopeless = _is_alive(holder) and not even_from_the_living
+            if hopeless or time.monotonic() > deadline:
                 os.close(descriptor)
                 raise Conflict(self._refusal.format(pid=holder or "unknown"))
             time.sleep(POLL_S)

@@ -47,7 +47,7 @@ class EmbeddedPostgres:
     name = "PostgreSQL"
 
     def __init__(self, data_dir: Path, *, durable: bool = True, owner: int | None = None) -> None:
-        """`owner`: see KeptProcess; given when the server must outlive this process."""
+        """`owner`: see KeptProcess; given with a view to `leave_running`."""
         self._folder = data_dir.resolve() / "postgres"
         self._log = self._folder.with_name("postgres.log")
         self._durable = durable
@@ -94,6 +94,13 @@ class EmbeddedPostgres:
         if self._process is not None:
             self._process.kill()
         self._forget()
+
+    def leave_running(self) -> None:
+        """Let go of it: it lives on until its `owner` ends."""
+        if self._process is not None:
+            self._process.leave_running()
+            self._process = None
+            self._lock.release()
 
     def restart(self) -> str:
         self.stop()

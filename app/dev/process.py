@@ -20,6 +20,7 @@ from app.errors import Unavailable
 
 KEEPER = Path(__file__).with_name("keeper.py")
 POLL_S = 0.01
+_LEFT_RUNNING: list[subprocess.Popen[bytes]] = []  # referenced, because a forgotten running Popen warns
 
 
 class KeptProcess:
@@ -99,6 +100,10 @@ class KeptProcess:
         """End it and all it started at once, as a power cut would."""
         kill_all(family_of(self.pid))
         self.wait()
+
+    def leave_running(self) -> None:
+        """Let go of it: it lives on until its `owner` ends."""
+        _LEFT_RUNNING.append(self._keeper)
 
     def _hang_up(self) -> None:
         if self._keeper.stdin is not None and not self._keeper.stdin.closed:
