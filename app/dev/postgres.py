@@ -30,10 +30,10 @@ OPTIONS = {
     "log_timezone": "UTC",
     "timezone": "UTC",
 }
-# For tests: a crash of the machine may lose everything, a crash of the server nothing.
+# For tests: a crash of the machine may lose everything, a crash of the server nothing. So commits still wait for the
+# log to be handed to the system, or a killed server would forget its last ones.
 THROWAWAY_OPTIONS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
     "io_method": "sync",
@@ -48,19 +48,26 @@ class EmbeddedPostgres:
 
     def __init__(self, data_dir: Path, *, durable: bool = True, owner: int | None = None) -> None:
         """`owner`: see KeptProcess; given with a view to `leave_running`."""
-        self._folder = data_dir.resolve() / "postgres"
-        self._log = self._folder.with_name("postgres.log")
+        self.folder = data_dir.resolve() / "postgres"
+        self._log = self.folder.with_name("postgres.log")
         self._durable = durable
         self._owner = owner
         self._process: KeptProcess | None = None
         self._lock = FolderLock(
-            self._folder.with_name("postgres.lock"),
-            f"PostgreSQL already runs on {self._folder} (started by process {{pid}}). "
+            self.folder.with_name("postgres.lock"),
+            f"PostgreSQL already runs on {self.folder} (started by process {{pid}}). "
             "Stop that one first, or set PARLEY_DATA_DIR to another folder.",
         )
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process, from which the others stem."""
+        if self._process is None:
+            raise RuntimeError("PostgreSQL is not running")
+        return self._process.pid
+
     def exists(self) -> bool:
-        return self._folder.exists()
+        return self.folder.exists()
 
     def url(self, database: str = cluster.DATABASE) -> str:
         return f"postgresql://{cluster.ROLE}@/{database}?host={quote(str(self._socket_folder()))}"
@@ -69,14 +76,14 @@ class EmbeddedPostgres:
         """Start, first making the folder if there is none, and answer the address. Raises AppError with the way out."""
         if self._process is not None and self._process.exit_code() is None:
             return self.url()
-        make_data_folder(self._folder.parent)
+        make_data_folder(self.folder.parent)
         self._lock.acquire()
         try:
-            account = account_for(self._folder, cluster.binaries() / "postgres")
-            if cluster.exists_whole(self._folder):
-                cluster.free_of_orphans(self._folder)
+            account = account_for(self.folder, cluster.binaries() / "postgres")
+            if cluster.exists_whole(self.folder):
+                cluster.free_of_orphans(self.folder)
             else:
-                cluster.create(self._folder, account=account, log=self._log, durable=self._durable)
+                cluster.create(self.folder, account=account, log=self._log, durable=self._durable)
             self._launch(account)
         except BaseException:
             self._lock.release()
@@ -117,7 +124,7 @@ class EmbeddedPostgres:
         options |= {} if self._durable else THROWAWAY_OPTIONS
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         self._process = KeptProcess(
-            [cluster.binaries() / "postgres", "-D", self._folder, *settings],
+            [cluster.binaries() / "postgres", "-D", self.folder, *settings],
             account=account,
             log=self._log,
             # Fast shutdown; then immediate, which the next start repairs from the log.
@@ -130,7 +137,7 @@ class EmbeddedPostgres:
     def _await_ready(self, process: KeptProcess) -> None:
         deadline = time.monotonic() + START_PATIENCE_S
         while process.exit_code() is None and time.monotonic() < deadline:
-            if _says_ready(self._folder / "postmaster.pid", process.pid):
+            if _says_ready(self.folder / "postmaster.pid", process.pid):
                 return
             time.sleep(POLL_S)
         process.stop()
@@ -143,7 +150,7 @@ class EmbeddedPostgres:
 
     def _socket_folder(self) -> Path:
         """Short whatever the length of the data folder's path, and the same at every start."""
-        mark = hashlib.sha256(os.fsencode(self._folder)).hexdigest()[:12]
+        mark = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:12]
         name = f"parley-{os.geteuid()}-{mark}"
         wished = Path(tempfile.gettempdir()) / name
         fits = len(os.fsencode(wished / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH_BYTES
