@@ -19,6 +19,9 @@ class Prefix(StrEnum):
     EVENT = "event"
 
 
+_PREFIXES = frozenset(prefix.value for prefix in Prefix)
+
+
 def new_id() -> UUID:
     return uuid_utils.uuid7()
 
@@ -30,7 +33,7 @@ def to_global(prefix: Prefix, value: UUID) -> str:
 def parse_global(text: str, *, path: str = "id") -> tuple[Prefix, UUID]:
     """Split a global id into its kind and key; raises InvalidInput for anything else."""
     head, _, tail = text.rpartition("_")
-    if head not in Prefix:
+    if head not in _PREFIXES:
         known = ", ".join(f"{prefix}_" for prefix in Prefix)
         raise InvalidInput.of(path, f"'{text[:80]}' is not an id; ids start with one of {known}")
     try:

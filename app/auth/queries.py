@@ -1,0 +1,39 @@
+"""Finds the principal behind a secret and says whether its key still counts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.auth.models import ApiKey
+from app.auth.principal import Principal
+from app.auth.roles import Role
+from app.auth.tokens import hash_secret
+from app.db.engine import Database
+from app.errors import Unauthenticated
+
+_FIND = "select id, team_id, role, name, agent_id from api_key where hash = $1"
+DEAD_KEY = "This API key was revoked or has expired. Ask an admin of your team for a new one."
+
+
+def is_live(key_id: Any) -> ColumnElement[bool]:
+    """SQL that is true while the key is neither revoked nor expired. Rides in the statement that it guards."""
+    live = (ApiKey.id == key_id) & ApiKey.revoked_at.is_(None)
+    return exists().where(live & (ApiKey.expires_at.is_(None) | (ApiKey.expires_at > func.now())))
+
+
+async def find_principal(database: Database, secret: str) -> Principal | None:
+    """The facts of the key, live or not; None when there is no such key."""
+    row = await database.fetchrow(_FIND, hash_secret(secret))
+    if row is None:
+        return None
+    return Principal(row["id"], row["team_id"], Role(row["role"]), row["name"], row["agent_id"], secret)
+
+
+async def require_live(session: AsyncSession, key_id: UUID) -> None:
+    if not await session.scalar(select(is_live(key_id))):
+        raise Unauthenticated(DEAD_KEY)
+

@@ -1,0 +1,42 @@
+"""Who may do what: one table from role to permissions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    INTEGRATOR = "integrator"
+    ANALYST = "analyst"
+    AGENT = "agent"
+
+
+class Permission(StrEnum):
+    """What an operation needs, as a verb and its object; refusals name it."""
+
+    READ_TEAM = "read the team"
+    READ_EVENTS = "read the team's events"
+    WRITE_AGENTS = "create and change agents"
+    CONTROL_AGENTS = "pause and resume agents"
+    CONFIGURE_TEAM = "configure the team"
+    MANAGE_KEYS = "manage API keys"
+
+
+_READS = {Permission.READ_TEAM, Permission.READ_EVENTS}
+PERMISSIONS: dict[Role, frozenset[Permission]] = {
+    Role.ADMIN: frozenset(Permission),
+    Role.OPERATOR: frozenset(_READS | {Permission.CONTROL_AGENTS}),
+    Role.INTEGRATOR: frozenset(_READS | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS}),
+    Role.ANALYST: frozenset(_READS),
+    Role.AGENT: frozenset({Permission.READ_TEAM}),
+}
+
+
+def allowed(role: Role, permission: Permission) -> bool:
+    return permission in PERMISSIONS[role]
+
+
+def roles_with(permission: Permission) -> list[Role]:
+    return [role for role in Role if allowed(role, permission)]

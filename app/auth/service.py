@@ -1,0 +1,77 @@
+"""Issues and revokes API keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.auth.models import ApiKey
+from app.auth.roles import Role
+from app.auth.tokens import hash_secret, visible_prefix
+from app.clock import now
+from app.errors import Conflict, InvalidInput, NotFound
+from app.events.kinds import EventKind
+from app.events.log import Actor, append
+
+
+async def issue(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    name: str,
+    role: Role,
+    secret: str,
+    actor: Actor,
+    agent_id: UUID | None = None,
+    expires_at: datetime | None = None,
+) -> ApiKey:
+    """Keep a new key's hash. The secret is the caller's to show, once."""
+    name = name.strip()
+    if not 1 <= len(name) <= 120:
+        raise InvalidInput.of("name", "must be 1 to 120 characters long")
+    if (role is Role.AGENT) != (agent_id is not None):
+        raise InvalidInput.of("agentId", "is needed for the role AGENT and only for it")
+    if expires_at is not None and expires_at <= now():
+        raise InvalidInput.of("expiresAt", "must lie in the future")
+    key = ApiKey(
+        team_id=team_id,
+        name=name,
+        role=role,
+        agent_id=agent_id,
+        prefix=visible_prefix(secret),
+        hash=hash_secret(secret),
+        expires_at=expires_at,
+    )
+    session.add(key)
+    await session.flush()
+    append(
+        session,
+        EventKind.KEY_CREATED,
+        team_id=team_id,
+        actor=actor,
+        agent_id=agent_id,
+        changes={"name": name, "role": role.value, "prefix": key.prefix},
+    )
+    return key
+
+
+async def revoke(session: AsyncSession, *, team_id: UUID, key_id: UUID, actor: Actor) -> ApiKey:
+    """Takes effect with the commit: every statement asks whether its key is live, and open sockets are closed."""
+    mine = (ApiKey.team_id == team_id) & (ApiKey.id == key_id)
+    statement = update(ApiKey).where(mine, ApiKey.revoked_at.is_(None)).values(revoked_at=now()).returning(ApiKey)
+    key = await session.scalar(statement)
+    if key is None:
+        if await session.scalar(select(ApiKey.id).where(mine)) is None:
+            raise NotFound("There is no such API key in this team.")
+        raise Conflict("This API key is already revoked.")
+    append(
+        session,
+        EventKind.KEY_REVOKED,
+        team_id=team_id,
+        actor=actor,
+        changes={"name": key.name, "prefix": key.prefix, "apiKeyId": str(key.id)},
+    )
+    return key

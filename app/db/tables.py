@@ -1,0 +1,13 @@
+"""Imports every slice's tables, so that Alembic and the planner see them all."""
+
+from app.agents import models as agents
+from app.auth import models as auth
+from app.db.base import Base
+from app.documents import models as documents
+from app.events import models as events
+from app.handoffs import models as handoffs
+from app.teams import models as teams
+
+metadata = Base.metadata
+
+__all__ = ["agents", "auth", "documents", "events", "handoffs", "metadata", "teams"]

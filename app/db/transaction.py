@@ -1,0 +1,48 @@
+"""The one place that commits. What must be told to Redis is remembered on the session and rung after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.db.engine import Database, available
+
+log = structlog.get_logger(__name__)
+Bell = Any
+Ringer = Callable[[list[Bell]], Awaitable[None]]
+
+
+def remember_bell(session: AsyncSession, bell: Bell) -> None:
+    """Keep a bell to ring after this session's commit; equal bells ring once, a rollback forgets them."""
+    bells: list[Bell] = session.info.setdefault("bells", [])
+    if bell not in bells:
+        bells.append(bell)
+
+
+class Transactions:
+    """Opens transactions on one database and rings the bells that they leave."""
+
+    def __init__(self, database: Database, ring: Ringer) -> None:
+        self._database = database
+        self._ring = ring
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[AsyncSession]:
+        """Commits on a clean exit, rolls back on an error; raises Unavailable when the database is away."""
+        async with available(), self._database.sessions() as session:
+            async with session.begin():
+                yield session
+            bells = session.info.pop("bells", [])
+        if bells:
+            await self._ring_safely(bells)
+
+    async def _ring_safely(self, bells: list[Bell]) -> None:
+        # The commit stands whatever happens here: readers poll and the sweeper repairs what a lost bell left.
+        try:
+            await self._ring(bells)
+        except Exception as error:
+            log.warning("bell lost; polling covers for it", error=repr(error), bells=len(bells))

@@ -1,0 +1,20 @@
+"""Every event name, in the past tense: what happened, to what."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    TEAM_CREATED = "team.created"
+    TEAM_UPDATED = "team.updated"
+    FLAGS_CHANGED = "team.flags_changed"
+    HANDOFF_RULES_CHANGED = "team.handoff_rules_changed"
+    AGENT_CREATED = "agent.created"
+    AGENT_UPDATED = "agent.updated"
+    AGENT_PAUSED = "agent.paused"
+    AGENT_RESUMED = "agent.resumed"
+    AGENT_ARCHIVED = "agent.archived"
+    KEY_CREATED = "key.created"
+    KEY_REVOKED = "key.revoked"
+    DOCUMENTS_REGISTERED = "documents.registered"

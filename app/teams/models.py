@@ -1,0 +1,49 @@
+"""The team: tenant and owner of everything else."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db.base import Base, Identified, Timestamped, text_enum
+
+MAX_SLUG = 63
+MAX_NAME = 120
+MAX_DESCRIPTION = 2_000
+
+
+class AfterWork(StrEnum):
+    """What happens after an agent's reply when no handoff rule fires."""
+
+    RETURN_TO_USER = "return_to_user"
+    TERMINATE = "terminate"
+    CONTINUE = "continue"
+
+
+class Team(Identified, Timestamped, Base):
+    __tablename__ = "team"
+    __table_args__ = (
+        CheckConstraint("slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'", name="slug"),
+        # Checked at commit: a team and its first agent may be written in one transaction.
+        ForeignKeyConstraint(
+            ["id", "default_agent_id"],
+            ["agent.team_id", "agent.id"],
+            name="fk_team_default_agent",
+            use_alter=True,
+            deferrable=True,
+            initially="DEFERRED",
+        ),
+    )
+
+    slug: Mapped[str] = mapped_column(String(MAX_SLUG), unique=True)
+    name: Mapped[str] = mapped_column(String(MAX_NAME))
+    description: Mapped[str] = mapped_column(String(MAX_DESCRIPTION), server_default="")
+    default_agent_id: Mapped[UUID | None]
+    after_work: Mapped[AfterWork] = mapped_column(text_enum(AfterWork), server_default=AfterWork.RETURN_TO_USER.value)
+    flags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    context_variables: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    trusted_only_roles: Mapped[list[Any]] = mapped_column(server_default="[]")

@@ -1,0 +1,38 @@
+"""What a resolver may use: who asks, what was asked, and the services. Never an open session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import strawberry
+
+from app.auth.principal import Principal
+from app.config import Settings
+from app.db.engine import Database
+from app.db.transaction import Transactions
+from graphql_schema.answer import Document
+from graphql_schema.planner.plan import Planner
+
+if TYPE_CHECKING:
+    from graphql_schema.transport.rate_limit import RateLimiter
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    database: Database
+    transaction: Transactions
+    planner: Planner
+    limiter: RateLimiter
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    principal: Principal
+    document: Document
+    variables: dict[str, Any]
+    services: Services
+
+
+Info = strawberry.Info[Context, None]

@@ -1,0 +1,184 @@
+"""Comparators of filters: one input type per kind of column, and the SQL that each comparator means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import strawberry
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    DateTime,
+    Double,
+    Integer,
+    Numeric,
+    SmallInteger,
+    String,
+    Uuid,
+    any_,
+    func,
+    literal_column,
+)
+from sqlalchemy import Column as SqlColumn
+from sqlalchemy import Enum as SqlEnum
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.types import TypeEngine
+
+from app.ids import Prefix, from_global
+from graphql_schema.planner.arguments import Bind, Symbol
+from graphql_schema.planner.errors import InvalidArgument
+from graphql_schema.scalars import Moment, moment_to_datetime
+
+MOST_IN = 200
+Parameter = Callable[[Bind, TypeEngine[Any], Callable[[Any], Any]], ColumnElement[Any]]
+_COMPARISONS: dict[str, type] = {}
+_NONE = strawberry.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """One filterable column: its comparator type, and how outside values become the database's."""
+
+    comparison: type
+    sql_type: TypeEngine[Any]
+    convert: Callable[[Any], Any]
+    nullable: bool
+
+
+def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
+    sql_type, nullable = column.type, bool(column.nullable)
+    if isinstance(sql_type, SqlEnum):
+        assert sql_type.enum_class is not None
+        return Comparable(_enum_comparison(sql_type.enum_class), String(), lambda value: value.value, nullable)
+    if isinstance(sql_type, Uuid):
+        assert prefix is not None, f"{column} needs a prefix to be filtered by"
+        return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, value), nullable)
+    return Comparable(_scalar_comparison(sql_type), sql_type, _converter(sql_type), nullable)
+
+
+def _converter(sql_type: TypeEngine[Any]) -> Callable[[Any], Any]:
+    return moment_to_datetime if isinstance(sql_type, DateTime) else lambda value: value
+
+
+def compare(
+    column: ColumnElement[Any], how: dict[str, Symbol], kind: Comparable, parameter: Parameter
+) -> list[ColumnElement[bool]]:
+    """The conditions that one column's comparators ask for; a comparator that is null asks for nothing."""
+    conditions = []
+    for operator, value in how.items():
+        if value is None:
+            continue
+        conditions.append(_condition(column, operator, value, kind, parameter))
+    return conditions
+
+
+def _condition(
+    column: ColumnElement[Any], operator: str, value: Symbol, kind: Comparable, parameter: Parameter
+) -> ColumnElement[bool]:
+    if operator == "isNull":
+        return column.is_(None) if value else column.is_not(None)
+    if operator in {"in", "notIn"}:
+        return _membership(column, operator == "in", value, kind, parameter)
+    if operator in {"contains", "startsWith"}:
+        pattern = parameter(value, String(), _PATTERNS[operator])
+        return column.ilike(pattern, escape="\\")
+    bound = value if isinstance(value, bool) else parameter(_bind(value), kind.sql_type, kind.convert)
+    return _OPERATORS[operator](column, bound)
+
+
+def _membership(
+    column: ColumnElement[Any], wanted: bool, value: Symbol, kind: Comparable, parameter: Parameter
+) -> ColumnElement[bool]:
+    def convert(items: list[Any]) -> list[Any]:
+        if len(items) > MOST_IN:
+            raise InvalidArgument("where", f"a list in a filter may hold {MOST_IN} values; this one holds {len(items)}")
+        return [kind.convert(item) for item in items if item is not None]
+
+    array = parameter(_bind(value), ARRAY(kind.sql_type), convert)
+    member = column == any_(array)
+    return member if wanted else func.coalesce(~member, literal_column("true"))
+
+
+def _bind(value: Symbol) -> Bind:
+    return value if isinstance(value, Bind) else Bind(lambda _: value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+_PATTERNS: dict[str, Callable[[str], str]] = {
+    "contains": lambda text: f"%{_escaped(text)}%",
+    "startsWith": lambda text: f"{_escaped(text)}%",
+}
+_OPERATORS: dict[str, Callable[[ColumnElement[Any], Any], ColumnElement[bool]]] = {
+    "eq": lambda column, value: column == value,
+    "ne": lambda column, value: column.is_distinct_from(value),
+    "gt": lambda column, value: column > value,
+    "gte": lambda column, value: column >= value,
+    "lt": lambda column, value: column < value,
+    "lte": lambda column, value: column <= value,
+}
+
+
+_TEXTS = {
+    "eq": "Equal to this.",
+    "ne": "Not equal to this; null counts as not equal.",
+    "in": f"One of these; at most {MOST_IN}.",
+    "notIn": f"None of these; null counts as none; at most {MOST_IN}.",
+    "gt": "Greater than this; of times: later.",
+    "gte": "Greater than or equal to this.",
+    "lt": "Less than this; of times: earlier.",
+    "lte": "Less than or equal to this.",
+    "contains": "Contains this text, in any case of letters.",
+    "startsWith": "Starts with this text, in any case of letters.",
+    "isNull": "True: has no value. False: has one.",
+}
+_EQUALITY = ("eq", "ne", "in", "notIn", "isNull")
+_ORDER = ("gt", "gte", "lt", "lte")
+
+
+def _comparison(name: str, value: Any, operators: tuple[str, ...]) -> type:
+    if name not in _COMPARISONS:
+        annotations: dict[str, Any] = {}
+        members: dict[str, Any] = {"__annotations__": annotations, "__module__": __name__}
+        for operator in operators:
+            python_name = {"in": "in_", "notIn": "not_in", "startsWith": "starts_with", "isNull": "is_null"}.get(
+                operator, operator
+            )
+            many = operator in {"in", "notIn"}
+            annotations[python_name] = (bool if operator == "isNull" else list[value] if many else value) | None
+            members[python_name] = strawberry.field(name=operator, default=_NONE, description=_TEXTS[operator])
+        description = f"Conditions on a value of type {name.removesuffix('Comparison')}; all given ones must hold."
+        _COMPARISONS[name] = strawberry.input(type(name, (), members), description=description)
+    return _COMPARISONS[name]
+
+
+def _scalar_comparison(sql_type: TypeEngine[Any]) -> type:
+    for types, comparison in _BY_SQL_TYPE:
+        if isinstance(sql_type, types):
+            return comparison
+    raise TypeError(f"no comparison for {sql_type!r}")
+
+
+def _enum_comparison(kind: type[Enum]) -> type:
+    return _comparison(f"{kind.__name__}Comparison", kind, _EQUALITY)
+
+
+IDComparison = _comparison("IDComparison", strawberry.ID, _EQUALITY)
+StringComparison = _comparison("StringComparison", str, (*_EQUALITY, *_ORDER, "contains", "startsWith"))
+IntComparison = _comparison("IntComparison", int, (*_EQUALITY, *_ORDER))
+FloatComparison = _comparison("FloatComparison", float, (*_EQUALITY, *_ORDER))
+MomentComparison = _comparison("MomentComparison", Moment, (*_EQUALITY, *_ORDER))
+BooleanComparison = _comparison("BooleanComparison", bool, ("eq", "ne", "isNull"))
+_BY_SQL_TYPE: tuple[tuple[tuple[type, ...], type], ...] = (
+    ((String,), StringComparison),
+    ((SmallInteger, Integer), IntComparison),
+    ((BigInteger, Double, Numeric), FloatComparison),
+    ((DateTime,), MomentComparison),
+    ((Boolean,), BooleanComparison),
+)

@@ -1,0 +1,302 @@
+"""Turns the selection of an operation into one SQL statement whose JSON is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    GraphQLAbstractType,
+    GraphQLField,
+    GraphQLInterfaceType,
+    GraphQLObjectType,
+    GraphQLScalarType,
+    GraphQLSchema,
+    get_named_type,
+)
+from sqlalchemy import ColumnElement, FromClause, String, Text, Uuid, bindparam, func, literal_column, null, select
+from sqlalchemy import Integer as SqlInteger
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
+from sqlalchemy.types import Double, TypeEngine
+from strawberry.utils.str_converters import to_snake_case
+
+from app.auth.roles import Permission, Role, allowed, roles_with
+from app.errors import Forbidden
+from app.ids import Prefix, from_global, parse_global
+from graphql_schema.planner.arguments import Bind, Symbol, Variables, arguments_of
+from graphql_schema.planner.connection_compiler import ConnectionCompiler
+from graphql_schema.planner.connections import CONNECTIONS
+from graphql_schema.planner.cost import Cost
+from graphql_schema.planner.errors import InvalidArgument, NotPlanned
+from graphql_schema.planner.mapping import (
+    MAPS,
+    PLAN,
+    AnyNode,
+    Column,
+    Embedded,
+    Expression,
+    Listing,
+    Many,
+    One,
+    Python,
+    TypeMap,
+)
+from graphql_schema.planner.selection import Selection
+from graphql_schema.planner.sql import Pairs, json_list, json_object, rendered, word
+
+MOST_IDS = 100
+Converter = Callable[[Any], Any]
+_SQL_TYPES: dict[str, TypeEngine[Any]] = {"String": Text(), "Int": SqlInteger(), "Float": Double(), "ID": Uuid()}
+
+
+def identity(value: Any) -> Any:
+    return value
+
+
+class Parameters:
+    """The values that a statement reads when it runs, by the names of its parameters."""
+
+    def __init__(self) -> None:
+        self.readers: dict[str, tuple[Bind, Converter]] = {}
+
+    def add(self, bind: Bind, sql_type: TypeEngine[Any], convert: Converter = identity) -> ColumnElement[Any]:
+        name = f"p{len(self.readers)}"
+        self.readers[name] = (bind, convert)
+        return bindparam(name, type_=sql_type)
+
+
+class Compiler:
+    """Compiles for one role and one shape of the variables.
+
+    `feed` adds, under names that GraphQL cannot ask for, what Python resolvers of the same operation need; without
+    it a field that needs Python raises NotPlanned.
+    """
+
+    def __init__(
+        self, schema: GraphQLSchema, selection: Selection, variables: Variables, role: Role, *, feed: bool
+    ) -> None:
+        self.schema, self.selection, self.variables, self.role, self.feed = schema, selection, variables, role, feed
+        self.parameters = Parameters()
+
+    def object(
+        self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any, source: FromClause | None, cost: Cost
+    ) -> ColumnElement[Any]:
+        pairs: Pairs = [(key, self.field(of, field, row, source, cost)) for key, field in self._wanted(of, nodes)]
+        if self.feed:
+            pairs += self._hidden(of, nodes, row)
+        return json_object(pairs)
+
+    def _wanted(self, of: GraphQLObjectType, nodes: list[FieldNode]) -> list[tuple[str, list[FieldNode]]]:
+        selected = self.selection.below(of, nodes)
+        return [(key, field) for key, field in selected.items() if not (self.feed and self._is_python(of, field[0]))]
+
+    def _hidden(self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any) -> Pairs:
+        """The object's type, and the columns that its Python fields require."""
+        pairs: Pairs = [("$type", word(of.name))]
+        required = {}
+        for field in self.selection.below(of, nodes).values():
+            plan = self._plan_of(of, field[0])
+            if isinstance(plan, Python):
+                self.permit(plan.needs)
+                required.update(dict.fromkeys(plan.requires))
+        return pairs + [(f"${name}", row[name]) for name in required]
+
+    def _plan_of(self, of: GraphQLObjectType, node: FieldNode) -> Any:
+        definition = of.fields.get(node.name.value)
+        strawberry_field = definition.extensions.get("strawberry-definition") if definition else None
+        return strawberry_field.metadata.get(PLAN) if strawberry_field else None
+
+    def _is_python(self, of: GraphQLObjectType, node: FieldNode) -> bool:
+        return isinstance(self._plan_of(of, node), Python)
+
+    def field(
+        self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any, source: FromClause | None, cost: Cost
+    ) -> ColumnElement[Any]:
+        """The SQL of one field of a row; `source` is the row's FROM, which sub-selects correlate to."""
+        node = nodes[0]
+        if node.name.value == "__typename":
+            return word(of.name)
+        definition = of.fields.get(node.name.value)
+        plan = self._plan_of(of, node)
+        if definition is None or plan is None or isinstance(plan, Python):
+            raise NotPlanned
+        if not isinstance(plan, Embedded | AnyNode):
+            self.permit(plan.needs)
+        match plan:
+            case Column():
+                column = row[plan.name or self._python_name(definition)]
+                return rendered(column, definition.type, plan.prefix or self._own_prefix(of, column))
+            case Expression():
+                return plan.build(row)
+            case Embedded():
+                return self.object(self._object_type(definition), nodes, row, source, cost)
+            case One():
+                return self._one(definition, nodes, plan, row, source, cost.add())
+            case Listing():
+                return self._listing(definition, nodes, plan, row, source, cost)
+            case Many():
+                return self._many(definition, nodes, plan, row, source, cost)
+            case AnyNode():
+                return self._nodes(definition, nodes, cost) if plan.many else self._node(definition, nodes, cost.add())
+        raise NotPlanned
+
+    def permit(self, permission: Permission | None) -> None:
+        if permission is not None and not allowed(self.role, permission):
+            roles = roles_with(permission)
+            raise Forbidden(
+                f"A key with role {self.role.value} may not {permission.value}. "
+                f"Use a key with one of these roles: {', '.join(role.value for role in roles)}.",
+                permission=permission.name,
+                roles=[role.name for role in roles],
+            )
+
+    def child(self, name: str) -> tuple[TypeMap, FromClause, Any, ColumnElement[bool]]:
+        """A fresh alias of a mapped type's table and the condition that keeps it inside the caller's team.
+
+        Every table enters a statement here, so a query cannot forget the team.
+        """
+        mapping = MAPS[name]
+        assert mapping.table is not None
+        assert mapping.scope is not None
+        self.permit(mapping.needs)
+        alias = mapping.table.alias()
+        return mapping, alias, alias.c, mapping.scope(alias.c)
+
+    def arguments(self, definition: GraphQLField, node: FieldNode) -> dict[str, Symbol]:
+        return arguments_of(definition, node, self.variables)
+
+    def _python_name(self, definition: GraphQLField) -> str:
+        return str(definition.extensions["strawberry-definition"].python_name)
+
+    def _own_prefix(self, of: GraphQLObjectType, column: Any) -> Prefix | None:
+        mapping = MAPS.get(of.name)
+        return mapping.prefix if mapping and column.key == "id" else None
+
+    def _object_type(self, definition: GraphQLField) -> GraphQLObjectType:
+        named = get_named_type(definition.type)
+        assert isinstance(named, GraphQLObjectType)
+        return named
+
+    def _one(
+        self,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        plan: One,
+        row: Any,
+        source: FromClause | None,
+        cost: Cost,
+    ) -> ColumnElement[Any]:
+        of = self._object_type(definition)
+        mapping, alias, columns, scope = self.child(of.name)
+        values = {
+            to_snake_case(name): self._argument(definition, name, value, mapping.prefix)
+            for name, value in self.arguments(definition, nodes[0]).items()
+        }
+        body = self.object(of, nodes, columns, alias, cost)
+        statement = select(body).select_from(alias).where(scope, plan.on(row, columns, **values))
+        return _correlated(statement, source)
+
+    def _argument(self, definition: GraphQLField, name: str, value: Symbol, prefix: Prefix | None) -> Any:
+        if not isinstance(value, Bind):
+            return value
+        named = get_named_type(definition.args[name].type)
+        assert isinstance(named, GraphQLScalarType)
+        if named.name == "ID":
+            assert prefix is not None
+            return self.parameters.add(value, Uuid(), lambda text: from_global(prefix, text, path=name))
+        return self.parameters.add(value, _SQL_TYPES[named.name])
+
+    def _listing(
+        self,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        plan: Listing,
+        row: Any,
+        source: FromClause | None,
+        cost: Cost,
+    ) -> ColumnElement[Any]:
+        of = self._object_type(definition)
+        _, alias, columns, scope = self.child(of.name)
+        inner_cost = cost.add(own=plan.most // 10)
+        page = (
+            select(alias)
+            .where(scope, plan.on(row, columns))
+            .order_by(columns[plan.order])
+            .limit(literal_column(str(plan.most)))
+        )
+        if source is not None:
+            page = page.correlate(source)
+        rows = page.subquery()
+        body = self.object(of, nodes, rows.c, rows, inner_cost)
+        return select(json_list(body)).select_from(rows).scalar_subquery()
+
+    def _many(
+        self,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        plan: Many,
+        row: Any,
+        source: FromClause | None,
+        cost: Cost,
+    ) -> ColumnElement[Any]:
+        of = self._object_type(definition)
+        page = ConnectionCompiler(self, CONNECTIONS[of.name], of, self.arguments(definition, nodes[0]))
+        return page.compile(nodes, plan, row, source, cost)
+
+    def _node(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
+        bind = self.arguments(definition, nodes[0])["id"]
+        prefix = self.parameters.add(bind, String(), lambda text: parse_global(text)[0].value)
+        key = self.parameters.add(bind, Uuid(), lambda text: parse_global(text)[1])
+        return self._of_any_type(definition, nodes, prefix, key, None, cost)
+
+    def _nodes(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
+        bind = self.arguments(definition, nodes[0])["ids"]
+        if not isinstance(bind, Bind):  # an empty list
+            return literal_column("'[]'::json")
+
+        def parsed(texts: list[str]) -> list[tuple[Prefix, Any]]:
+            if len(texts) > MOST_IDS:
+                raise InvalidArgument("ids", f"takes at most {MOST_IDS} ids, not {len(texts)}")
+            return [parse_global(text, path=f"ids.{index}") for index, text in enumerate(texts)]
+
+        prefixes = self.parameters.add(bind, ARRAY(String()), lambda texts: [p.value for p, _ in parsed(texts)])
+        keys = self.parameters.add(bind, ARRAY(Uuid()), lambda texts: [key for _, key in parsed(texts)])
+        wanted = func.unnest(prefixes, keys).table_valued("prefix", "key", with_ordinality="place").render_derived()
+        inner = cost.add(own=0, times=lambda variables: len(bind.read(variables)))
+        item = self._of_any_type(definition, nodes, wanted.c.prefix, wanted.c.key, wanted, inner)
+        ordered = func.json_agg(aggregate_order_by(item, wanted.c.place))
+        return select(func.coalesce(ordered, literal_column("'[]'::json"))).select_from(wanted).scalar_subquery()
+
+    def _of_any_type(
+        self,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        prefix: ColumnElement[Any],
+        key: ColumnElement[Any],
+        source: FromClause | None,
+        cost: Cost,
+    ) -> ColumnElement[Any]:
+        """The node with this key among all types that an id can name and this role may read."""
+        abstract = get_named_type(definition.type)
+        assert isinstance(abstract, GraphQLInterfaceType)
+        options = []
+        for of in self._possible(abstract):
+            mapping, alias, columns, scope = self.child(of.name)
+            assert mapping.prefix is not None
+            body = self.object(of, nodes, columns, alias, cost)
+            statement = select(body).select_from(alias).where(scope, columns.id == key, prefix == word(mapping.prefix))
+            options.append(_correlated(statement, source))
+        return func.coalesce(*options, null())
+
+    def _possible(self, abstract: GraphQLAbstractType) -> list[GraphQLObjectType]:
+        found = []
+        for of in self.schema.get_possible_types(abstract):
+            needs = MAPS[of.name].needs
+            if needs is None or allowed(self.role, needs):
+                found.append(of)
+        return found
+
+
+def _correlated(statement: Any, source: FromClause | None) -> ColumnElement[Any]:
+    return (statement.correlate(source) if source is not None else statement).scalar_subquery()

@@ -1,0 +1,30 @@
+"""Refusals of the planner. They are raised before anything runs and refuse the whole operation."""
+
+from __future__ import annotations
+
+from app.errors import AppError
+
+
+class NotPlanned(Exception):
+    """Some field of the selection needs Python; ordinary execution takes over."""
+
+
+class InvalidArgument(AppError):
+    """An argument that GraphQL's types allow and the field does not."""
+
+    code = "INVALID_ARGUMENT"
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(f"Argument '{argument}': {message}", argument=argument)
+
+
+class TooCostly(AppError):
+    code = "COST_LIMIT_EXCEEDED"
+
+    def __init__(self, cost: int, maximum: int) -> None:
+        super().__init__(
+            f"This operation may return about {cost} rows; the limit is {maximum}. Ask for smaller pages or less nesting.",
+            limit="cost",
+            value=cost,
+            maximum=maximum,
+        )

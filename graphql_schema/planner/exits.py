@@ -1,0 +1,102 @@
+"""The second exit: planned rows feed ordinary execution, where some field of the operation needs Python.
+
+Rows arrive as the JSON that Postgres built, keyed by response key, so a resolver of a planned field is one look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import orjson
+from graphql import (
+    GraphQLAbstractType,
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLObjectType,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    get_named_type,
+    is_list_type,
+)
+
+from graphql_schema.planner.connections import VIRTUAL
+from graphql_schema.planner.mapping import MAPS, PLAN, AnyNode, Entity, Many, One, Python
+
+Resolver = Callable[..., Any]
+
+
+def install(schema: GraphQLSchema) -> None:
+    """Give every planned field of the schema its resolver."""
+    for of in schema.type_map.values():
+        if isinstance(of, GraphQLObjectType):
+            _install_on(schema, of)
+        elif isinstance(of, GraphQLAbstractType):
+            of.resolve_type = _by_hidden_type(of.resolve_type)
+
+
+def _install_on(schema: GraphQLSchema, of: GraphQLObjectType) -> None:
+    planned_type = of.name in MAPS or of.name in VIRTUAL
+    if planned_type:
+        of.is_type_of = None  # rows are plain mappings
+    for field in of.fields.values():
+        definition = field.extensions.get("strawberry-definition")
+        plan = definition.metadata.get(PLAN) if definition else None
+        if isinstance(plan, Entity):
+            field.resolve = _entity_resolver(definition.python_name)
+        elif of is schema.query_type and isinstance(plan, One | Many | AnyNode):
+            field.resolve = _resolve_root
+        elif planned_type and not isinstance(plan, Python):
+            field.resolve = _row_resolver(field)
+
+
+def _row_resolver(field: GraphQLField) -> Resolver:
+    named = get_named_type(field.type)
+    if not isinstance(named, GraphQLEnumType):
+        return lambda source, info, **_: source[info.path.key]
+    values = {name: value.value for name, value in named.values.items()}
+
+    def resolve(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+        found = source[info.path.key]
+        return [values[name] for name in found] if is_list_type(field.type) else found and values[found]
+
+    return resolve
+
+
+async def _resolve_root(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+    context = info.context
+    planner, principal = context.services.planner, context.principal
+    plan = planner.field(
+        context.document, _path(info), info.parent_type, info.field_nodes, context.variables, principal.role
+    )
+    return orjson.loads(await planner.run(plan, principal, context.variables))["value"]
+
+
+def _entity_resolver(name: str) -> Resolver:
+    async def resolve(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+        key = getattr(source, name)
+        if key is None:
+            return None
+        key = key if isinstance(key, UUID) else UUID(key)
+        context = info.context
+        planner, principal = context.services.planner, context.principal
+        of = get_named_type(info.return_type)
+        plan = planner.entities(
+            context.document, _path(info), of, info.field_nodes, context.variables, principal.role, feed=True
+        )
+        found = await planner.read(plan, principal, context.variables, [key])
+        return orjson.loads(found[key]) if key in found else None
+
+    return resolve
+
+
+def _by_hidden_type(original: Any) -> Any:
+    def resolve(value: Any, info: GraphQLResolveInfo, of: GraphQLAbstractType) -> Any:
+        return value["$type"] if isinstance(value, dict) else original(value, info, of)
+
+    return resolve
+
+
+def _path(info: GraphQLResolveInfo) -> tuple[str | int, ...]:
+    return tuple(info.path.as_list())

@@ -1,0 +1,220 @@
+"""How a GraphQL type maps to its table, declared once, with the type.
+
+    @mapped(AgentRow.__table__, prefix=Prefix.AGENT)
+    @strawberry.type(description="…")
+    class Agent(Node):
+        slug: str = column("…", filter=True, order=True)
+        team = one("Team", "graphql_schema.teams.types", "…", on=lambda agent, team: team.id == agent.team_id)
+
+A field declared here has no resolver: the compiler turns it into SQL. What needs Python says so with `python`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import strawberry
+from sqlalchemy import ColumnElement, Table, Uuid, bindparam
+from strawberry.types.base import get_object_definition
+
+from app.auth.roles import Permission
+from app.ids import Prefix
+
+PLAN = "plan"
+Row = Any  # an alias's columns: `row.slug`
+T = TypeVar("T", bound=type)
+
+
+class Caller:
+    """SQL parameters of every statement: who asks. Used in predicates such as `row.id == Caller.key_id`."""
+
+    team_id = bindparam("caller_team_id", type_=Uuid())
+    key_id = bindparam("caller_key_id", type_=Uuid())
+    agent_id = bindparam("caller_agent_id", type_=Uuid())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the row, by default the one named like the field."""
+
+    name: str | None = None
+    prefix: Prefix | None = None
+    filter: bool = False
+    order: bool = False
+    group: bool = False
+    aggregate: bool = False
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A value that SQL computes from the row."""
+
+    build: Callable[[Row], ColumnElement[Any]]
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """An object made of columns of the same row."""
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """At most one row of another table. `on` gets the parent row, the child row and the arguments as parameters."""
+
+    on: Callable[..., ColumnElement[bool]]
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A connection over another table's rows."""
+
+    on: Callable[..., ColumnElement[bool]] | None
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A short list that cannot grow without bound, whole and in order."""
+
+    on: Callable[[Row, Row], ColumnElement[bool]]
+    order: str
+    most: int
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyNode:
+    """A node of whatever type its id names; `many` for a list of ids."""
+
+    many: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node in a payload, held there as its key and read after the commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A field that Python resolves from the named columns of its row."""
+
+    requires: tuple[str, ...] = ()
+    cost: int = 1
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeMap:
+    name: str
+    table: Table | None
+    prefix: Prefix | None
+    scope: Callable[[Row], ColumnElement[bool]] | None
+    needs: Permission | None
+
+
+MAPS: dict[str, TypeMap] = {}
+
+
+def mapped(
+    table: Any = None,
+    *,
+    prefix: Prefix | None = None,
+    scope: Callable[[Row], ColumnElement[bool]] | None = None,
+    needs: Permission | None = None,
+) -> Callable[[T], T]:
+    """Register a type. Its rows are always limited to the caller's team: by `team_id`, or by `scope` where given.
+
+    Without a table the type is embedded: its columns belong to the row of whoever holds it.
+    """
+
+    def register(cls: T) -> T:
+        name = get_object_definition(cls, strict=True).name
+        limit = scope or (None if table is None else lambda row: row.team_id == Caller.team_id)
+        MAPS[name] = TypeMap(name, table, prefix, limit, needs)
+        return cls
+
+    return register
+
+
+def column(description: str, *, deprecation_reason: str | None = None, **options: Any) -> Any:
+    return strawberry.field(
+        description=description, deprecation_reason=deprecation_reason, metadata={PLAN: Column(**options)}
+    )
+
+
+def expression(description: str, build: Callable[[Row], ColumnElement[Any]], *, needs: Permission | None = None) -> Any:
+    return strawberry.field(description=description, metadata={PLAN: Expression(build, needs)})
+
+
+def embedded(description: str) -> Any:
+    return strawberry.field(description=description, metadata={PLAN: Embedded()})
+
+
+def entity(description: str) -> Any:
+    return strawberry.field(description=description, metadata={PLAN: Entity()})
+
+
+def python(description: str, *, requires: tuple[str, ...] = (), cost: int = 1, needs: Permission | None = None) -> Any:
+    """Decorates a resolver `(self, info) -> …` whose `self` is a mapping of the required columns."""
+    return strawberry.field(description=description, metadata={PLAN: Python(requires, cost, needs)})
+
+
+def listing(
+    type_name: str,
+    module: str,
+    description: str,
+    *,
+    on: Callable[[Row, Row], ColumnElement[bool]],
+    order: str,
+    most: int,
+    needs: Permission | None = None,
+) -> Any:
+    returned = list[lazily(type_name, module)]  # type: ignore[misc]
+    return planned_field(returned, {}, description, Listing(on, order, most, needs))
+
+
+def one(
+    type_name: str,
+    module: str,
+    description: str,
+    *,
+    on: Callable[..., ColumnElement[bool]],
+    nullable: bool = False,
+    arguments: Mapping[str, Any] | None = None,
+    needs: Permission | None = None,
+) -> Any:
+    """`arguments` maps a Python name to its annotation, such as `Annotated[str, strawberry.argument(…)]`."""
+    returned = lazily(type_name, module)
+    return planned_field(returned | None if nullable else returned, arguments or {}, description, One(on, needs))
+
+
+def planned_field(returned: Any, arguments: Mapping[str, Any], description: str, plan: Any) -> Any:
+    """A field whose arguments Strawberry learns from a made-up signature; it never runs."""
+
+    def resolver(**_: Any) -> Any:
+        raise AssertionError("planned fields are answered by SQL")
+
+    annotations = {name: spec[0] if isinstance(spec, tuple) else spec for name, spec in arguments.items()}
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotations[name],
+            default=spec[1] if isinstance(spec, tuple) else inspect.Parameter.empty,
+        )
+        for name, spec in arguments.items()
+    ]
+    resolver.__annotations__ = {**annotations, "return": returned}
+    resolver.__signature__ = inspect.Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    return strawberry.field(resolver=resolver, description=description, metadata={PLAN: plan})
+
+
+def lazily(type_name: str, module: str) -> Any:
+    """A type that may be declared later, or in a module that imports this one."""
+    return Annotated[type_name, strawberry.lazy(module)]  # type: ignore[valid-type]
