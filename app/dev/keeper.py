@@ -16,7 +16,8 @@ import time
 from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+SECBIT_NO_SETUID_FIXUP = 1 << 2
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAPABILITY_VERSION_3 = 0x20080522
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
@@ -32,7 +33,8 @@ def drop_privileges(uid: int, gid: int, *, reach_closed_folders: bool) -> None:
         os.setuid(uid)
         return
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    # Not just "keep capabilities": without this, access(2), by which initdb looks for its programs, ignores them.
+    libc.prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setuid(uid)
     # Containers usually withhold the narrow capability and grant the wide one.
     if not any(_keep_capability(libc, capability) for capability in (CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE)):

@@ -71,7 +71,7 @@ class KeptProcess:
         with self._keeper.stdout as answer:
             line = answer.readline()
         if not line:
-            self._keeper.wait()
+            self.wait()
             raise Unavailable(f"cannot start {spec['argv'][0]}")
         self.pid = int(line)
 

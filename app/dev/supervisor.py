@@ -138,7 +138,8 @@ class Supervisor:
     def _stop(self) -> None:
         """What stands on the services goes first; a second signal ends the patience."""
         try:
-            self._console.print("\nStopping … (Ctrl-C again to force)", highlight=False)
+            if self._services or self._programs:
+                self._console.print("\nStopping … (Ctrl-C again to force)", highlight=False)
             for program in self._programs:
                 program.ask_to_stop()
             for program in self._programs:
