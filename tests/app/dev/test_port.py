@@ -1,20 +1,9 @@
 """A port is claimed before anything is started, and a taken one is named with the way out."""
 
-import socket
-from collections.abc import Iterator
-
 import pytest
 
 from app.dev import port
 from app.errors import ConfigurationError, Conflict
-
-
-@pytest.fixture
-def taken_port() -> Iterator[int]:
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        holder.listen()
-        yield holder.getsockname()[1]
 
 
 def test_free_port_is_kept(taken_port: int) -> None:
