@@ -65,6 +65,7 @@ class Database:
                         timeout=CONNECT_TIMEOUT_S,
                         statement_cache_size=512,
                         max_inactive_connection_lifetime=600,
+                        init=_json_as_bytes,
                         reset=_no_reset,
                         server_settings=self._server_settings(default_transaction_read_only="on"),
                     )
@@ -113,6 +114,13 @@ class Database:
                     await self._pool.close()
             except TimeoutError:
                 self._pool.terminate()
+
+
+async def _json_as_bytes(connection: Any) -> None:
+    """JSON that Postgres built goes out as it came: neither decoded nor parsed."""
+    await connection.set_type_codec(
+        "json", schema="pg_catalog", encoder=lambda value: value, decoder=lambda value: value, format="binary"
+    )
 
 
 async def _no_reset(connection: Any) -> None:

@@ -12,6 +12,7 @@ from app.errors import AppError
 
 _FORMAT = ">B4sq16s"  # version, team tag, position, event
 _VERSION = 1
+LAST_ID = UUID(int=2**128 - 1)  # behind every event of its position
 
 
 class InvalidCursor(AppError):

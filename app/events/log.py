@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db.transaction import remember_bell
-from app.events.cursor import EventCursor
+from app.events.cursor import LAST_ID, EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
 
@@ -53,10 +54,11 @@ def append(
     return event
 
 
-async def own_cursor(session: AsyncSession) -> EventCursor | None:
-    """The cursor just behind the last event that this transaction appended; None when it appended none."""
+async def own_cursor(session: AsyncSession, team_id: UUID) -> EventCursor:
+    """The cursor of the last event that this transaction appended, or where the log ends when it appended none."""
     event: Event | None = session.info.get("last_event")
     if event is None:
-        return None
+        horizon = await session.scalar(text("select event_horizon() - 1"))
+        return EventCursor(team_id=team_id, position=int(horizon or 0), event_id=LAST_ID)
     await session.flush()
-    return EventCursor(team_id=event.team_id, position=event.position, event_id=event.id)
+    return EventCursor(team_id=team_id, position=event.position, event_id=event.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Annotated, Any
 
@@ -97,7 +97,7 @@ def publish_connection(cls: type) -> None:
     definition = get_object_definition(cls, strict=True)
     name, module, table = definition.name, sys.modules[cls.__module__], MAPS[definition.name].table
     assert table is not None
-    columns = _planned_columns(cls, table)
+    columns = _planned_columns(cls, table, MAPS[name].prefix)
     parts = _Parts(name, cls.__module__, columns)
     for made in parts.make():
         setattr(module, made.__name__, made)
@@ -135,12 +135,14 @@ def _argument(annotation: Any, description: str) -> Any:
     return Annotated[annotation, strawberry.argument(description=description)]
 
 
-def _planned_columns(cls: type, table: Table) -> dict[str, tuple[Column, SqlColumn[Any], str]]:
+def _planned_columns(cls: type, table: Table, prefix: Prefix | None) -> dict[str, tuple[Column, SqlColumn[Any], str]]:
     """Python name → declaration, column and description of every field that is a plain column, embedded ones included."""
     found = {}
     for field in get_object_definition(cls, strict=True).fields:
         plan = field.metadata.get(PLAN)
         if isinstance(plan, Column):
+            if field.python_name == "id":
+                plan = replace(plan, prefix=prefix)
             found[field.python_name] = (plan, table.c[plan.name or field.python_name], field.description or "")
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -96,7 +96,8 @@ class Planner:
         answer = await _timely(self._database.fetchval(plan.sql, *plan.arguments(principal, variables)))
         if answer is None:
             raise Unauthenticated(DEAD_KEY)
-        return bytes(answer)
+        found: bytes = answer
+        return found
 
     async def read(self, plan: Plan, principal: Principal, variables: Variables, keys: list[UUID]) -> dict[UUID, bytes]:
         rows = await _timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables, keys)))
@@ -139,11 +140,11 @@ def _guarded(compiler: Compiler, pairs: Pairs, cost: Cost) -> Plan:
 
 def _plan(compiler: Compiler, statement: Select[Any], cost: Cost) -> Plan:
     compiled = statement.compile(dialect=_DIALECT)
-    readers = [_reader(name, compiler) for name in compiled.positiontup or ()]
+    readers = [_reader(name, compiler, compiled.params) for name in compiled.positiontup or ()]
     return Plan(str(compiled), readers, cost)
 
 
-def _reader(name: str, compiler: Compiler) -> Reader:
+def _reader(name: str, compiler: Compiler, constants: Mapping[str, Any]) -> Reader:
     match name:
         case "caller_team_id":
             return lambda principal, variables, entities: principal.team_id
@@ -153,6 +154,9 @@ def _reader(name: str, compiler: Compiler) -> Reader:
             return lambda principal, variables, entities: principal.agent_id
         case "entity_ids":
             return lambda principal, variables, entities: entities
+    if name not in compiler.parameters.readers:  # a constant in a mapping's expression
+        value = constants[name]
+        return lambda principal, variables, entities: value
     bind, convert = compiler.parameters.readers[name]
     return lambda principal, variables, entities: convert(bind.read(variables))
 

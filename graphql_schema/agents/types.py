@@ -1,0 +1,66 @@
+"""Agents, as the graph shows them."""
+
+from __future__ import annotations
+
+import strawberry
+
+from app.agents import models
+from app.agents.spec import MAX_SKILLS
+from app.ids import Prefix
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import publish_connection
+from graphql_schema.planner.mapping import column, embedded, listing, mapped, one
+from graphql_schema.scalars import DateTime
+
+
+@mapped(models.Skill.__table__)
+@strawberry.type(description="Something that an agent is good at.")
+class Skill:
+    name: str = column("A few words; unique in the agent.")
+    description: str = column("What it covers; queries are matched against it. May be empty.")
+
+
+@mapped()
+@strawberry.type(description="How an agent comes across, each trait 0 to 1.")
+class Traits:
+    formality: float = column("0 casual, 1 formal.")
+    humor: float = column("0 dry, 1 playful.")
+    technical_depth: float = column("0 plain words, 1 deep detail.")
+
+
+@mapped(models.Agent.__table__, prefix=Prefix.AGENT)
+@strawberry.type(description="A member of a team that answers, works and collaborates.")
+class Agent(Node):
+    slug: str = column("Short name, unique in the team; used in @mentions.", filter=True, order=True)
+    name: str = column("The name to show.", filter=True, order=True)
+    tagline: str = column("One line on what the agent is for; may be empty.", filter=True)
+    role: str = column("The agent's part in the team; may be empty.", filter=True)
+    personality: str = column("How the agent speaks and behaves; may be empty.", filter=True)
+    traits: Traits = embedded("Personality in numbers.")
+    skills = listing(
+        "Skill",
+        "graphql_schema.agents.types",
+        f"What the agent is good at, best first; at most {MAX_SKILLS}.",
+        on=lambda agent, skill: skill.agent_id == agent.id,
+        order="position",
+        most=MAX_SKILLS,
+    )
+    status: models.AgentStatus = column("Whether the agent takes part.", filter=True, order=True, group=True)
+    type: models.AgentType = column("What kind of work the agent is made for.", filter=True, order=True, group=True)
+    custom_type: str | None = column("The type's own name when type is CUSTOM, else null.", filter=True, order=True)
+    tools: list[str] = column("Names of the tools that the agent may use.")
+    model_tier: int = column(
+        "Default tier of model: 0 small, 1 medium, 2 large.", filter=True, order=True, group=True, aggregate=True
+    )
+    runtime: models.AgentRuntime = column("Who runs the agent.", filter=True, group=True)
+    version: int = column("Counts changes of the agent, from 1.", filter=True, order=True, aggregate=True)
+    created_at: DateTime = column("When the agent was created.", filter=True, order=True, group=True, aggregate=True)
+    updated_at: DateTime = column("When the agent was last changed.", filter=True, order=True, aggregate=True)
+    archived_at: DateTime | None = column("When the agent was archived; null before.", filter=True, order=True)
+    team = one(
+        "Team", "graphql_schema.teams.types", "The team that the agent belongs to.",
+        on=lambda agent, team: team.id == agent.team_id,
+    )  # fmt: skip
+
+
+publish_connection(Agent)

@@ -1,0 +1,8 @@
+"""Puts every enum of the domain into the schema. Imported before any type that uses one."""
+
+from graphql_schema.agents import enums as agents
+from graphql_schema.auth import enums as auth
+from graphql_schema.events import enums as events
+from graphql_schema.teams import enums as teams
+
+__all__ = ["agents", "auth", "events", "teams"]

@@ -1,0 +1,46 @@
+"""Events, as the graph shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import strawberry
+from sqlalchemy import ColumnElement, func
+from sqlalchemy.dialects.postgresql import BYTEA
+
+from app.auth.roles import Permission
+from app.events import models
+from app.events.kinds import EventKind
+from app.ids import Prefix
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import publish_connection
+from graphql_schema.planner.mapping import column, expression, mapped, one
+from graphql_schema.planner.sql import word
+from graphql_schema.scalars import JSON, Cursor, DateTime
+
+
+def event_cursor(row: Any) -> ColumnElement[str]:
+    """The text that app.events.cursor makes, made in SQL: version, team tag, position, event."""
+    tag = func.substring(func.uuid_send(row.team_id), 13)
+    packed = word("\\x01").cast(BYTEA).op("||")(tag).op("||")(func.int8send(row.position)).op("||")(func.uuid_send(row.id))
+    return func.rtrim(func.translate(func.encode(packed, word("base64")), word("+/"), word("-_")), word("="))
+
+
+@mapped(models.Event.__table__, prefix=Prefix.EVENT, needs=Permission.READ_EVENTS)
+@strawberry.type(description="Something that happened in the team.")
+class Event(Node):
+    kind: EventKind = column("What happened.", filter=True, group=True)
+    at: DateTime = column("When the change was begun.", filter=True, order=True, group=True, aggregate=True)
+    actor: str = column("Who did it: the name of the key that was used, or `parley` for the server.", filter=True, group=True)
+    changes: JSON = column("What changed: new values by field name. Its keys depend on the kind.")
+    cursor: Cursor = expression(
+        "The event's place in the log. Give it as `after` to go on behind this event.",
+        event_cursor,
+    )
+    agent = one(
+        "Agent", "graphql_schema.agents.types", "The agent that it concerns; null when it concerns none.", nullable=True,
+        on=lambda event, agent: agent.id == event.agent_id,
+    )  # fmt: skip
+
+
+publish_connection(Event)

@@ -1,0 +1,151 @@
+"""How a mutation runs: permission, idempotency, one transaction, refusals as data.
+
+    @mutation("Creates an agent.", needs=Permission.WRITE_AGENTS, refusals=(Conflict,))
+    async def create_agent(work: Work, input: CreateAgentInput) -> AgentPayload:
+        agent = await agents.create(work.session, team_id=work.team_id, …)
+        return AgentPayload(agent=agent.id)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, Union, get_type_hints
+from uuid import UUID
+
+import orjson
+import strawberry
+from sqlalchemy.ext.asyncio import AsyncSession
+from strawberry.utils.str_converters import to_camel_case
+
+from app.auth import idempotency
+from app.auth.principal import Principal
+from app.auth.queries import require_live
+from app.auth.roles import Permission
+from app.errors import AppError
+from app.events.log import Actor, own_cursor
+from graphql_schema.context import Context, Info
+from graphql_schema.refusals import Conflict, Forbidden, IdempotencyConflict, InvalidInput, Refusal, refusal_of
+from graphql_schema.scalars import Cursor
+
+NEEDS = "needs"
+MUTATION_COST = 10
+_ALWAYS: tuple[type[Refusal], ...] = (InvalidInput, Forbidden, IdempotencyConflict)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a mutation works with, inside its transaction."""
+
+    session: AsyncSession
+    context: Context
+
+    @property
+    def principal(self) -> Principal:
+        return self.context.principal
+
+    @property
+    def team_id(self) -> UUID:
+        return self.principal.team_id
+
+    @property
+    def actor(self) -> Actor:
+        return self.principal.actor
+
+
+@strawberry.interface(description="What a mutation answers when it happened.")
+class Payload:
+    event_cursor: Cursor = strawberry.field(
+        default=Cursor(""),
+        description="The place of this write in the event log: subscribe with it as `after` to miss nothing that follows.",
+    )
+
+    def to_outcome(self) -> dict[str, Any]:
+        """What is kept for a retry under the same idempotency key."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_outcome(cls, outcome: dict[str, Any], principal: Principal) -> Payload:
+        return cls(**outcome)
+
+
+@strawberry.input(description="What every mutation's input may carry.")
+class MutationInput:
+    idempotency_key: str | None = strawberry.field(
+        default=None,
+        description="Makes the call safe to retry: the same key and input give the first answer again. Up to 200 "
+        "characters, yours alone, kept for 24 hours by default.",
+    )
+
+
+Function = Callable[[Work, Any], Awaitable[Payload]]
+
+
+def mutation(description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = ()) -> Callable[[Function], Any]:
+    """Declares a mutation. Its result is a union of the payload and the refusals that it may answer with."""
+
+    def declare(function: Function) -> Any:
+        hints = get_type_hints(function)
+        payload, among = hints["return"], (*_ALWAYS, *refusals)
+        name = to_camel_case(function.__name__)
+        union_name = name[0].upper() + name[1:] + "Result"
+        result = Annotated[
+            Union[payload, *among],  # noqa: UP007  built at run time
+            strawberry.union(union_name, description=f"What {name} answers: {payload.__name__}, or why it did not happen."),
+        ]
+
+        async def resolver(info: Info, input: Any) -> Any:
+            try:
+                return await _perform(function, name, payload, needs, info.context, input)
+            except AppError as error:
+                refusal = refusal_of(error, among)
+                if refusal is None:
+                    raise
+                return refusal
+
+        resolver.__annotations__ = {"info": Info, "input": hints["input"], "return": result | None}
+        parameters = [
+            inspect.Parameter("info", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Info),
+            inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hints["input"]),
+        ]
+        resolver.__signature__ = inspect.Signature(parameters, return_annotation=result | None)  # type: ignore[attr-defined]
+        return strawberry.mutation(resolver=resolver, name=name, description=description, metadata={NEEDS: needs})
+
+    return declare
+
+
+async def _perform(
+    function: Function, name: str, payload: type[Payload], needs: Permission, context: Context, input: Any
+) -> Payload:
+    principal = context.principal
+    principal.require(needs)
+    async with context.services.transaction() as session:
+        await require_live(session, principal.key_id)
+        key = input.idempotency_key
+        if key is not None:
+            kept = await idempotency.begin(
+                session, api_key_id=principal.key_id, key=key, mutation=name, input_hash=_hash(input)
+            )
+            if kept is not None:
+                return payload.from_outcome(kept, principal)
+        done = await function(Work(session, context), input)
+        done.event_cursor = Cursor((await own_cursor(session, principal.team_id)).encode())
+        if key is not None:
+            outcome = orjson.loads(orjson.dumps(done.to_outcome(), default=str))
+            await idempotency.finish(session, api_key_id=principal.key_id, key=key, outcome=outcome)
+    return done
+
+
+def _hash(input: Any) -> bytes:
+    text = orjson.dumps(_plain(input), default=str, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).digest()
+
+
+def _plain(value: Any) -> Any:
+    """An input as plain values, absent fields left out."""
+    if is_dataclass(value):
+        pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {name: _plain(item) for name, item in pairs if item is not strawberry.UNSET and name != "idempotency_key"}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

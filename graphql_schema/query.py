@@ -1,0 +1,62 @@
+"""The root of reading: one flat Query."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import strawberry
+
+from app.auth.roles import Permission
+from graphql_schema.context import Info
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import many
+from graphql_schema.planner.mapping import AnyNode, Caller, one, planned_field, python
+from graphql_schema.scalars import DateTime
+from graphql_schema.planner.compiler import MOST_IDS
+from app.clock import now
+from datetime import timedelta
+
+
+@strawberry.type(description="What this key may still spend.")
+class RateLimit:
+    limit: int = strawberry.field(description="Points in a window. An operation costs about one point a row that it may return.")
+    remaining: int = strawberry.field(description="Points that are certainly left in this window.")
+    reset_at: DateTime = strawberry.field(description="When the window ends and all points are back.")
+
+
+@strawberry.type(description="Everything that can be read. All of it is the caller's team's.")
+class Query:
+    viewer = one("Viewer", "graphql_schema.auth.types", "Who is asking.", on=lambda _, viewer: viewer.id == Caller.key_id)
+    team = one("Team", "graphql_schema.teams.types", "The caller's team.", on=lambda _, team: team.id == Caller.team_id)
+    agent = one(
+        "Agent",
+        "graphql_schema.agents.types",
+        "The agent with this slug; null when the team has none.",
+        nullable=True,
+        on=lambda _, agent, slug: agent.slug == slug,
+        arguments={"slug": Annotated[str, strawberry.argument(description="The agent's slug, such as `kyra`.")]},
+    )
+    agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
+    events = many(
+        "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
+        needs=Permission.READ_EVENTS,
+    )  # fmt: skip
+    node = planned_field(
+        Node | None,
+        {"id": Annotated[strawberry.ID, strawberry.argument(description="Any id, such as `agent_0190…`.")]},
+        "Whatever has this id; null when the team has no such thing.",
+        AnyNode(many=False),
+    )
+    nodes = planned_field(
+        list[Node | None],
+        {"ids": Annotated[list[strawberry.ID], strawberry.argument(description=f"At most {MOST_IDS} ids.")]},
+        "Whatever has these ids, in their order; null for each that the team does not have.",
+        AnyNode(many=True),
+    )
+
+    @python("What this key may still spend.")
+    async def rate_limit(self, info: Info) -> RateLimit:
+        state = await info.context.services.limiter.peek(info.context.principal.key_id)
+        return RateLimit(
+            limit=state.limit, remaining=state.remaining, reset_at=DateTime(now() + timedelta(seconds=state.reset_s))
+        )

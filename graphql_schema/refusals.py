@@ -1,0 +1,94 @@
+"""Refusals as data: what a mutation answers when it did not happen, one type for each fact to branch on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import strawberry
+
+from app import errors
+from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
+from app.auth.roles import Role
+from app.teams.flags import FeatureDisabled as FeatureDisabledError
+from app.teams.flags import FeatureFlag
+
+
+@strawberry.interface(description="Why nothing happened. Nothing was changed.")
+class Refusal:
+    message: str = strawberry.field(description="For people: what is wrong and what to do next.")
+    code: str = strawberry.field(description="For programs: stable.")
+
+
+@strawberry.type(description="One wrong field of the input.")
+class FieldProblem:
+    path: str = strawberry.field(description="Where in the input, such as `skills.0.name`.")
+    message: str = strawberry.field(description="What is wrong with it.")
+    line: int | None = strawberry.field(description="Line of the file, from 1; null when the input is not a file.")
+
+
+@strawberry.type(description="The input cannot be taken; each problem names its field.")
+class InvalidInput(Refusal):
+    problems: list[FieldProblem] = strawberry.field(description="Everything that is wrong, not only the first.")
+
+
+@strawberry.type(description="The team has no such thing.")
+class NotFound(Refusal):
+    pass
+
+
+@strawberry.type(description="The thing is not in a state that allows this, or somebody else was first.")
+class Conflict(Refusal):
+    pass
+
+
+@strawberry.type(description="The idempotency key was used before, with another input.")
+class IdempotencyConflict(Refusal):
+    pass
+
+
+@strawberry.type(description="The key's role does not allow this.")
+class Forbidden(Refusal):
+    permission: str = strawberry.field(description="The permission that is missing.")
+    roles: list[Role] = strawberry.field(description="The roles that have it.")
+
+
+@strawberry.type(description="A feature flag that this needs is off for the team.")
+class FeatureDisabled(Refusal):
+    flag: FeatureFlag = strawberry.field(description="The flag that is off.")
+
+
+def _invalid(error: errors.AppError) -> Refusal:
+    problems = [FieldProblem(**problem) for problem in error.details["problems"]]
+    return InvalidInput(message=error.message, code=error.code, problems=problems)
+
+
+def _forbidden(error: errors.AppError) -> Refusal:
+    roles = [Role[name] for name in error.details["roles"]]
+    return Forbidden(message=error.message, code=error.code, permission=error.details["permission"], roles=roles)
+
+
+def _disabled(error: errors.AppError) -> Refusal:
+    return FeatureDisabled(message=error.message, code=error.code, flag=FeatureFlag[error.details["flag"]])
+
+
+def _plain(kind: Any) -> Any:
+    return lambda error: kind(message=error.message, code=error.code)
+
+
+REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
+    errors.InvalidInput: (InvalidInput, _invalid),
+    errors.NotFound: (NotFound, _plain(NotFound)),
+    errors.Conflict: (Conflict, _plain(Conflict)),
+    errors.Forbidden: (Forbidden, _forbidden),
+    IdempotencyConflictError: (IdempotencyConflict, _plain(IdempotencyConflict)),
+    FeatureDisabledError: (FeatureDisabled, _disabled),
+}
+
+
+def refusal_of(error: errors.AppError, among: tuple[type[Refusal], ...]) -> Refusal | None:
+    """The refusal that shows this error, if the mutation's result can hold it."""
+    for kind in type(error).__mro__:
+        if kind in REFUSALS and REFUSALS[kind][0] in among:
+            made: Refusal = REFUSALS[kind][1](error)
+            return made
+    return None

@@ -1,0 +1,49 @@
+"""The schema: one flat Query, Mutation and Subscription made of the slices' parts."""
+
+from __future__ import annotations
+
+import strawberry
+
+from graphql_schema.agents import mutation as agents
+from graphql_schema.agents import types as agent_types
+from graphql_schema.auth import mutation as auth
+from graphql_schema.auth import types as auth_types
+from graphql_schema.events import types as event_types
+from graphql_schema.handoffs import types as handoff_types
+from graphql_schema.planner.exits import install
+from graphql_schema.query import Query
+from graphql_schema.scalars import CONFIG
+from graphql_schema.teams import mutation as teams
+from graphql_schema.teams import types as team_types
+
+Mutation = strawberry.type(
+    type(
+        "Mutation",
+        (),
+        {
+            "create_agent": agents.create_agent,
+            "update_agent": agents.update_agent,
+            "pause_agent": agents.pause_agent,
+            "resume_agent": agents.resume_agent,
+            "archive_agent": agents.archive_agent,
+            "set_feature_flags": teams.set_feature_flags,
+            "create_api_key": auth.create_api_key,
+            "revoke_api_key": auth.revoke_api_key,
+        },
+    ),
+    description="Everything that can be changed. Each answers with its payload or with a typed refusal.",
+)
+
+schema = strawberry.Schema(
+    query=Query,
+    mutation=Mutation,
+    types=[
+        agent_types.Agent,
+        auth_types.ApiKey,
+        event_types.Event,
+        handoff_types.HandoffRule,
+        team_types.Team,
+    ],
+    config=CONFIG,
+)
+install(schema._schema)

@@ -1,0 +1,28 @@
+"""Enums of teams in the schema."""
+
+from __future__ import annotations
+
+from app.teams import models
+from app.teams.flags import FeatureFlag
+from graphql_schema.publish_enum import publish_enum
+
+publish_enum(
+    models.AfterWork,
+    "What happens after an agent's reply when no handoff rule fires.",
+    {
+        models.AfterWork.RETURN_TO_USER: "The user has the word.",
+        models.AfterWork.TERMINATE: "The conversation ends successfully.",
+        models.AfterWork.CONTINUE: "The same agent goes on.",
+    },
+)
+publish_enum(
+    FeatureFlag,
+    "Parts of Parley that are off until an installation or a team turns them on.",
+    {
+        FeatureFlag.AGENT_COLLABORATION: "Messages are routed among agents; off: the named agent answers.",
+        FeatureFlag.EXPERT_GATE: "Routing weighs every agent on four signals.",
+        FeatureFlag.ENSEMBLE_MODE: "More than one agent may answer a message.",
+        FeatureFlag.TASK_DELEGATION: "Agents may delegate tasks to each other.",
+        FeatureFlag.COLLABORATION: "Agents may run collaboration sessions.",
+    },
+)

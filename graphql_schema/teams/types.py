@@ -1,0 +1,60 @@
+"""The team, as the graph shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import strawberry
+
+from app.auth.roles import Permission
+from app.ids import Prefix
+from app.teams import models
+from app.teams.flags import FeatureFlag, is_on
+from graphql_schema.context import Info
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import many
+from graphql_schema.planner.mapping import Caller, column, mapped, one, python
+from graphql_schema.scalars import JSON, DateTime
+
+
+@strawberry.type(description="A feature flag as it stands for a team.")
+class FeatureFlagState:
+    flag: FeatureFlag = strawberry.field(description="Which flag.")
+    enabled: bool = strawberry.field(description="Whether it is on for this team.")
+    overridden: bool = strawberry.field(description="Whether the team has set it; false: the installation's value counts.")
+
+
+@mapped(models.Team.__table__, prefix=Prefix.TEAM, scope=lambda row: row.id == Caller.team_id)
+@strawberry.type(description="A team of agents. It owns everything else; nothing crosses teams.")
+class Team(Node):
+    slug: str = column("Unique in the installation.")
+    name: str = column("The name to show.")
+    description: str = column("What the team is for; may be empty.")
+    after_work: models.AfterWork = column("What happens after an agent's reply when no handoff rule fires.")
+    context_variables: JSON = column("Values that handoff rules compare with, by name.")
+    created_at: DateTime = column("When the team was created.")
+    updated_at: DateTime = column("When the team itself was last changed.")
+    default_agent = one(
+        "Agent",
+        "graphql_schema.agents.types",
+        "The agent that answers when no better one is found; null while the team has no agent.",
+        nullable=True,
+        on=lambda team, agent: agent.id == team.default_agent_id,
+    )
+    agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
+    handoff_rules = many("HandoffRule", "graphql_schema.handoffs.types", "When conversations pass between agents.")
+    api_keys = many(
+        "ApiKey", "graphql_schema.auth.types", "The team's API keys, revoked ones included.", needs=Permission.MANAGE_KEYS
+    )
+    events = many(
+        "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
+        needs=Permission.READ_EVENTS,
+    )  # fmt: skip
+
+    @python("Every feature flag and whether it is on for this team.", requires=("flags",))
+    def feature_flags(self: Any, info: Info) -> list[FeatureFlagState]:
+        team, installation = self["$flags"], info.context.services.settings.flags
+        return [
+            FeatureFlagState(flag=flag, enabled=is_on(flag, installation, team), overridden=flag.value in team)
+            for flag in FeatureFlag
+        ]
