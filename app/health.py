@@ -1,0 +1,75 @@
+"""Whether the process lives and whether it can serve; both answer quickly while Postgres or Redis hang."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.db import migrate
+from app.db.engine import Database
+from app.errors import AppError, Unavailable
+from app.redis import Redis
+
+TIMEOUT_S = 2.0
+Check = Callable[[], Awaitable[object]]
+"""Passes by returning, fails by raising; what it raises as AppError is shown."""
+
+
+class Health:
+    def __init__(self, database: Database, redis: Redis, checks: dict[str, Check] | None = None) -> None:
+        """`checks` are further checks by name, such as that of the event tailer."""
+        self._database = database
+        self._head = migrate.head()
+        self._checks = {
+            "database": database.ping,
+            "redis": redis.ping,
+            "migrations": self._migrated,
+            **(checks or {}),
+        }
+        self.closing = False
+
+    @property
+    def routes(self) -> list[Route]:
+        return [Route("/healthz", self._alive), Route("/readyz", self._ready)]
+
+    async def _alive(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _ready(self, request: Request) -> Response:
+        results = dict(zip(self._checks, await asyncio.gather(*map(_run, self._checks.values())), strict=True))
+        if self.closing:
+            results["shutdown"] = {"ok": False, "message": "This process is shutting down."}
+        ready = all(result["ok"] for result in results.values())
+        status = "ready" if ready else "not ready"
+        return JSONResponse({"status": status, "checks": results}, 200 if ready else 503, _NOT_KEPT)
+
+    async def _migrated(self) -> None:
+        found = await self._database.fetch("select version_num from alembic_version")
+        current = found[0]["version_num"] if found else "nothing"
+        if current != self._head:
+            raise Unavailable(
+                f"The database is at migration {current}, this version needs {self._head}: run `parley migrate`."
+            )
+
+
+_NOT_KEPT = {"cache-control": "no-store"}
+
+
+async def _run(check: Check) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            await check()
+    except TimeoutError:
+        return {"ok": False, "message": f"No answer within {TIMEOUT_S:.0f} seconds."}
+    except AppError as error:
+        return {"ok": False, "message": error.message}
+    except Exception as error:
+        return {"ok": False, "message": f"Failed with {type(error).__name__}."}
+    return {"ok": True, "ms": round(1000 * (time.perf_counter() - started), 1)}

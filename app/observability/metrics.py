@@ -1,0 +1,33 @@
+"""What Prometheus is told. Labels have few values by construction: never an id, a key, an address or a query."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+REQUESTS = Counter(
+    "parley_requests_total", "Operations answered.", ["transport", "operation", "outcome"]
+)  # outcome: ok, refused, failed
+LATENCY = Histogram(
+    "parley_request_seconds", "Time from request to answer.", ["transport", "operation"], buckets=_SECONDS
+)
+REFUSALS = Counter("parley_refusals_total", "Requests refused before execution, by error code.", ["code"])
+RATE_LIMITED = Counter("parley_rate_limited_total", "Requests refused because their key spent its points.")
+AUTH_FAILURES = Counter("parley_auth_failures_total", "Authentications that failed, by reason.", ["reason"])
+CONNECTIONS = Gauge("parley_open_connections", "WebSockets and event streams open now.", ["transport"])
+
+
+def record(transport: str, operation: str, outcome: str, seconds: float) -> None:
+    REQUESTS.labels(transport, operation, outcome).inc()
+    LATENCY.labels(transport, operation).observe(seconds)
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+routes = [Route("/metrics", _metrics)]

@@ -1,0 +1,49 @@
+"""Reads a request's body, never more of it than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from graphql_schema.transport.refusals import HttpRefusal
+from graphql_schema.transport.sse import Message, Receive
+
+TIMEOUT_S = 30.0
+
+
+class ClientGone(Exception):
+    """The client left before it had sent its request."""
+
+
+async def read_body(receive: Receive, announced: bytes | None, most: int) -> bytes:
+    """Raises HttpRefusal when the body is too large or too slow, ClientGone when it never comes."""
+    if announced is not None and announced.isdigit() and int(announced[:20]) > most:
+        raise _too_large(most)
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        body: bytes = message.get("body", b"")
+        if len(body) > most:
+            raise _too_large(most)
+        return body
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            return await _read_rest(receive, message, most)
+    except TimeoutError:
+        raise HttpRefusal(408, "REQUEST_TIMEOUT", f"The body did not arrive within {TIMEOUT_S:.0f} seconds.") from None
+
+
+async def _read_rest(receive: Receive, message: Message, most: int) -> bytes:
+    chunks, size = [], 0
+    while message["type"] == "http.request":
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > most:
+            raise _too_large(most)
+        chunks.append(chunk)
+        if not message.get("more_body"):
+            return b"".join(chunks)
+        message = await receive()
+    raise ClientGone
+
+
+def _too_large(most: int) -> HttpRefusal:
+    return HttpRefusal(413, "BODY_TOO_LARGE", f"The body is larger than the {most} bytes that are allowed.")

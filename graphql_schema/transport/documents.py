@@ -1,0 +1,94 @@
+"""Parses, limits and validates documents once; afterwards a document is one look-up by its text."""
+
+from __future__ import annotations
+
+from graphql import (
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    OperationDefinitionNode,
+    OverlappingFieldsCanBeMergedRule,
+    Source,
+    ValidationContext,
+    parse,
+    specified_rules,
+    validate,
+)
+from graphql.validation.validate import ValidationAbortedError
+
+from app.config import Settings
+from graphql_schema.answer import Document
+from graphql_schema.transport.limits import LIMIT_EXCEEDED, document_problems, lexical_problem
+from graphql_schema.transport.lru import LRU
+
+PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
+VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
+MAX_ERRORS = 10
+MAX_MESSAGE_CHARS = 1_000
+KEPT_DOCUMENTS = 2_000
+KEPT_CHARS = 400_000  # a parsed document takes about 150 times the memory of its text: 60 MB
+KEPT_FAILURES = 500
+KEPT_FAILURE_CHARS = 500_000
+COMPARISONS = 25_000  # about 25 ms of CPU
+
+
+class _BoundedOverlapRule(OverlappingFieldsCanBeMergedRule):
+    """Comparing equally named fields is quadratic; graphql-core's own budget lets it run for half a second."""
+
+    def __init__(self, context: ValidationContext) -> None:
+        super().__init__(context)
+        self.rule_context.remaining_complexity_budget = COMPARISONS
+
+
+_RULES = tuple(_BoundedOverlapRule if rule is OverlappingFieldsCanBeMergedRule else rule for rule in specified_rules)
+
+
+class Documents:
+    def __init__(self, core: GraphQLSchema, settings: Settings) -> None:
+        self._core = core
+        self._settings = settings
+        self._known: LRU[str, Document] = LRU(KEPT_DOCUMENTS, size=KEPT_CHARS, size_of=lambda text, _: len(text))
+        self._failed: LRU[str, list[GraphQLError]] = LRU(
+            KEPT_FAILURES, size=KEPT_FAILURE_CHARS, size_of=lambda text, _: len(text)
+        )
+
+    def get(self, text: str) -> Document | list[GraphQLError]:
+        """The document, or why it cannot be had; never raises."""
+        return self._known.get(text) or self._failed.get(text) or self._read(text)
+
+    def _read(self, text: str) -> Document | list[GraphQLError]:
+        if problem := lexical_problem(text, self._settings):
+            return [problem]  # as cheap to find again as to keep
+        document = self._parse(text)
+        if isinstance(document, Document):
+            self._known.put(text, document)
+        else:
+            document = [_detached(error, text) for error in document]
+            self._failed.put(text, document)
+        return document
+
+    def _parse(self, text: str) -> Document | list[GraphQLError]:
+        try:
+            ast = parse(text, allow_empty_selection_sets=False)
+        except GraphQLError as error:
+            return [error]
+        errors = document_problems(ast, self._settings) or validate(self._core, ast, _RULES, MAX_ERRORS)
+        if errors:
+            return errors
+        nodes = [node for node in ast.definitions if isinstance(node, OperationDefinitionNode)]
+        if not nodes:
+            return [GraphQLError("This document has no operation, only fragments.")]
+        return Document(text, ast, {node.name.value if node.name else None: node for node in nodes})
+
+
+def _detached(error: GraphQLError, text: str) -> GraphQLError:
+    """The same error with its code, without the syntax tree that the original would keep alive."""
+    extensions = error.extensions or {
+        "code": PARSE_FAILED if isinstance(error, GraphQLSyntaxError) else VALIDATION_FAILED
+    }
+    message = error.message[:MAX_MESSAGE_CHARS]
+    if isinstance(error, ValidationAbortedError) and "error limit" not in message:
+        message = "This document repeats or nests its fields and fragments too often to be checked. Make it smaller."
+        extensions = {"code": LIMIT_EXCEEDED, "limit": "validation", "value": COMPARISONS + 1, "maximum": COMPARISONS}
+    positions = list(error.positions)[:3] if error.positions else None
+    return GraphQLError(message, source=Source(text) if positions else None, positions=positions, extensions=extensions)

@@ -1,0 +1,217 @@
+"""GraphQL over HTTP at /graphql: plain ASGI, because every object that is not made on the way is time saved."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from graphql import OperationType
+
+from app.auth.principal import Principal
+from app.auth.tokens import visible_prefix
+from app.config import Settings
+from app.errors import AppError
+from app.observability import metrics
+from app.observability.access_log import AccessLog
+from graphql_schema.answer import Answer, Operation, refusal
+from graphql_schema.transport.authentication import Authenticator
+from graphql_schema.transport.body import ClientGone, read_body
+from graphql_schema.transport.connections import OpenConnections
+from graphql_schema.transport.exchange import Exchange
+from graphql_schema.transport.intake import Executor, Intake
+from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, is_json, negotiate
+from graphql_schema.transport.rate_limit import RateLimiter
+from graphql_schema.transport.refusals import HttpRefusal, Refused, from_app_error
+from graphql_schema.transport.request import GraphQLRequest, from_body, from_query_string, names_operation
+from graphql_schema.transport.sse import EventStream, Receive, Send
+
+log = structlog.get_logger(__name__)
+ASGIApp = Callable[[Any, Receive, Send], Awaitable[None]]
+_ALLOW = (b"allow", b"GET, HEAD, POST, OPTIONS")
+_POST_ONLY = (b"allow", b"POST")
+_NO_PAGE = (
+    "This is Parley's GraphQL endpoint. Send it a POST with a JSON body and `Authorization: Bearer parley_…`.\n"
+    "GraphiQL is off here; PARLEY_GRAPHIQL=true turns it on.\n"
+)
+_NO_STREAM = (
+    "A subscription cannot be answered by one JSON document. Use a WebSocket (graphql-transport-ws) at this address, "
+    "or accept text/event-stream."
+)
+
+
+class GraphQLEndpoint:
+    """The endpoint without its WebSocket. `closing` ends all streams; without `graphiql` browsers are refused."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        intake: Intake,
+        authenticator: Authenticator,
+        limiter: RateLimiter,
+        connections: OpenConnections,
+        settings: Settings,
+        *,
+        closing: asyncio.Event,
+        graphiql: ASGIApp | None = None,
+    ) -> None:
+        self._executor = executor
+        self._intake = intake
+        self._authenticator = authenticator
+        self._policy = limiter.policy
+        self._connections = connections
+        self._closing = closing
+        self._graphiql = graphiql
+        self._most_bytes = settings.max_body_bytes
+        self._timeout_s = settings.operation_timeout_s
+        self._access_log = AccessLog(settings)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        exchange = Exchange(scope, receive, send, self._policy)
+        try:
+            await self._serve(exchange)
+        except Refused as refused:
+            await exchange.answer(refused.answer)
+        except HttpRefusal as error:
+            await exchange.answer(from_app_error(error), status=error.status, headers=error.headers)
+        except AppError as error:
+            await exchange.answer(from_app_error(error))
+        except ClientGone:
+            return
+        except Exception:
+            await self._failed(exchange)
+        self._record(exchange)
+
+    async def _serve(self, exchange: Exchange) -> None:
+        request = await _READERS.get(exchange.method, GraphQLEndpoint._unknown_method)(self, exchange)
+        if request is None:
+            return
+        assert exchange.principal is not None
+        exchange.operation = operation = await self._intake.operation(request, exchange.principal)
+        _refuse_misplaced(operation, exchange)
+        exchange.rate = await self._intake.charge(operation, exchange.principal)
+        if operation.type is OperationType.SUBSCRIPTION:
+            await self._stream(exchange, operation, exchange.principal)
+        else:
+            await exchange.answer(await self._execute(operation, exchange.principal))
+
+    async def _post(self, exchange: Exchange) -> GraphQLRequest | None:
+        self._negotiate(exchange)
+        if not is_json(exchange.content_type):
+            raise HttpRefusal(
+                415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as `Content-Type: application/json`, in UTF-8."
+            )
+        await self._authenticate(exchange)
+        return from_body(await read_body(exchange.receive, exchange.content_length, self._most_bytes))
+
+    async def _get(self, exchange: Exchange) -> GraphQLRequest | None:
+        asked: bytes = exchange.scope["query_string"]
+        if not names_operation(asked) and negotiate(exchange.accept, page=True) is Media.HTML:
+            await self._page(exchange)
+            return None
+        self._negotiate(exchange)
+        await self._authenticate(exchange)
+        return from_query_string(asked)
+
+    async def _options(self, exchange: Exchange) -> GraphQLRequest | None:
+        await exchange.text(204, "", [_ALLOW])
+        return None
+
+    async def _unknown_method(self, exchange: Exchange) -> GraphQLRequest | None:
+        raise HttpRefusal(
+            405, "METHOD_NOT_ALLOWED", f"{exchange.method} is not supported. Use POST, or GET for queries.", [_ALLOW]
+        )
+
+    async def _page(self, exchange: Exchange) -> None:
+        if self._graphiql is None:
+            await exchange.text(406, _NO_PAGE)
+        else:
+            exchange.status = 200
+            await self._graphiql(exchange.scope, exchange.receive, exchange.send)
+
+    def _negotiate(self, exchange: Exchange) -> None:
+        media = negotiate(exchange.accept)
+        if media is None:
+            raise HttpRefusal(406, "NOT_ACCEPTABLE", NOT_ACCEPTABLE)
+        exchange.media = media
+
+    async def _authenticate(self, exchange: Exchange) -> None:
+        header = exchange.authorization.decode("latin-1") if exchange.authorization is not None else None
+        known = self._authenticator.known(header) if header is not None else None
+        exchange.principal = known or await self._authenticator.principal(header, exchange.address)
+
+    async def _execute(self, operation: Operation, principal: Principal) -> Answer:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._executor.execute(operation, principal)
+        except TimeoutError:
+            return self._timed_out(operation)
+        if answer.status == 401:
+            self._authenticator.forget(principal)
+        return answer
+
+    def _timed_out(self, operation: Operation) -> Answer:
+        metrics.REFUSALS.labels("TIMEOUT").inc()
+        log.warning("operation timed out", operation=operation.name, after_s=self._timeout_s)
+        advice = "Ask for less at a time."
+        if operation.type is OperationType.MUTATION:
+            advice = "It may or may not have taken effect: send it again with the same idempotency key to learn which."
+        message = f"The operation took longer than the {self._timeout_s:g} seconds that it may. {advice}"
+        return refusal(message, "TIMEOUT", status=504, maximum=self._timeout_s)
+
+    async def _stream(self, exchange: Exchange, operation: Operation, principal: Principal) -> None:
+        with self._connections.hold(principal.key_id, "sse"):
+            payloads = await self._executor.stream(operation, principal)
+            exchange.status = 200
+            await EventStream(exchange.send, exchange.receive, self._closing).run(exchange.common_headers(), payloads)
+
+    async def _failed(self, exchange: Exchange) -> None:
+        error_id = secrets.token_hex(8)
+        log.exception("request failed", error_id=error_id)
+        if exchange.status == 0:
+            message = "Something went wrong here. The server's log tells more under this error id."
+            await exchange.answer(refusal(message, "INTERNAL_ERROR", status=500, errorId=error_id))
+
+    def _record(self, exchange: Exchange) -> None:
+        seconds = time.perf_counter() - exchange.started
+        operation, principal = exchange.operation, exchange.principal
+        kind = operation.type.value if operation else "none"
+        transport = "sse" if exchange.media is Media.EVENTS else "http"
+        metrics.record(transport, kind, _outcome(exchange.status), seconds)
+        self._access_log.write(
+            exchange.request_id.decode(),
+            exchange.status,
+            seconds,
+            method=exchange.method,
+            path=exchange.scope["path"],
+            operation=operation.name if operation else None,
+            kind=kind,
+            role=principal.role.value if principal else None,
+            key=visible_prefix(principal.secret) if principal else None,
+        )
+
+
+_READERS = {
+    "POST": GraphQLEndpoint._post,
+    "GET": GraphQLEndpoint._get,
+    "HEAD": GraphQLEndpoint._get,
+    "OPTIONS": GraphQLEndpoint._options,
+}
+
+
+def _refuse_misplaced(operation: Operation, exchange: Exchange) -> None:
+    if operation.type is OperationType.QUERY:
+        return
+    if operation.type is OperationType.MUTATION and exchange.method != "POST":
+        raise HttpRefusal(
+            405, "METHOD_NOT_ALLOWED", "A mutation changes state, so it must be sent by POST.", [_POST_ONLY]
+        )
+    if operation.type is OperationType.SUBSCRIPTION and exchange.media is not Media.EVENTS:
+        raise HttpRefusal(400, "SUBSCRIPTION_NEEDS_STREAM", _NO_STREAM)
+
+
+def _outcome(status: int) -> str:
+    return "ok" if status < 400 else "refused" if status < 500 else "failed"

@@ -1,0 +1,85 @@
+"""What every transport does with a request before it runs: find its document, choose its operation, charge its cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode
+
+from app.auth.principal import Principal
+from app.config import Settings
+from app.errors import RateLimited
+from app.observability import metrics
+from graphql_schema.answer import Answer, Document, Operation
+from graphql_schema.transport.documents import Documents
+from graphql_schema.transport.limits import variables_problem
+from graphql_schema.transport.persisted import PersistedDocuments
+from graphql_schema.transport.rate_limit import RateLimiter, RateState
+from graphql_schema.transport.refusals import Refused, from_graphql_errors
+from graphql_schema.transport.request import GraphQLRequest
+
+
+class Executor(Protocol):
+    core: GraphQLSchema
+
+    async def execute(self, operation: Operation, principal: Principal) -> Answer:
+        """Run a query or mutation; never raises."""
+
+    def cost(self, operation: Operation, principal: Principal) -> int:
+        """The points that an operation costs; raises AppError to refuse it."""
+
+    async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[str]:
+        """The payloads of a subscription as JSON; raises AppError to refuse it."""
+
+
+class Intake:
+    def __init__(
+        self,
+        executor: Executor,
+        documents: Documents,
+        persisted: PersistedDocuments,
+        limiter: RateLimiter,
+        settings: Settings,
+    ) -> None:
+        self._executor = executor
+        self._documents = documents
+        self._persisted = persisted
+        self._limiter = limiter
+        self._variables_depth = settings.max_variables_depth
+
+    async def operation(self, request: GraphQLRequest, principal: Principal) -> Operation:
+        """Raises Refused for what the document is at fault for, AppError for anything else."""
+        if request.variables and (problem := variables_problem(request.variables, self._variables_depth)):
+            raise Refused(from_graphql_errors([problem]))
+        text = self._persisted.plain(request, principal)
+        if text is None:
+            text = await self._persisted.text(request, principal)
+        document = self._documents.get(text)
+        if isinstance(document, list):
+            raise Refused(from_graphql_errors(document))
+        node = choose(document, request.operation_name)
+        return Operation(document, node, node.name.value if node.name else None, request.variables)
+
+    async def charge(self, operation: Operation, principal: Principal) -> RateState:
+        """Raises AppError, RateLimited among them."""
+        cost = self._executor.cost(operation, principal)
+        try:
+            return self._limiter.try_spend(principal.key_id, cost) or await self._limiter.spend(principal.key_id, cost)
+        except RateLimited:
+            metrics.RATE_LIMITED.inc()
+            raise
+
+
+def choose(document: Document, name: str | None) -> OperationDefinitionNode:
+    """The operation that is asked for; raises Refused when that is not clear."""
+    operations = document.operations
+    if name is None and len(operations) == 1:
+        return next(iter(operations.values()))
+    node = operations.get(name) if name is not None else None
+    if node is None:
+        known = ", ".join(f"'{known}'" for known in list(operations)[:10] if known)
+        wanted = f"has no operation '{name[:100]}'" if name else "has several operations: send 'operationName'"
+        message = f"The document {wanted}." + (f" It has {known}." if known else "")
+        raise Refused(from_graphql_errors([GraphQLError(message, extensions={"code": "OPERATION_RESOLUTION_FAILED"})]))
+    return node

@@ -1,0 +1,187 @@
+"""Refuses documents that would cost too much, before they cost it. A refusal names limit, value and maximum.
+
+Weights count fragments expanded, but each fragment is weighed once: a chain of double spreads costs its length, not
+its expansion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    ExecutableDefinitionNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    OperationDefinitionNode,
+    SelectionSetNode,
+)
+
+from app.config import Settings
+from graphql_schema.transport.lexicon import count_fields, tokens
+
+LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+# Introspection is exempt from the ordinary depth: the queries of GraphiQL and of code generators nest up to 15 deep.
+MAX_INTROSPECTION_DEPTH = 30
+_INTROSPECTION = frozenset(["__schema", "__type"])
+_UNCOUNTED = 1_000_000_000  # weights stop here, so that an expansion of astronomical size still fits into JSON
+
+
+def exceeded(limit: str, value: int, maximum: int, unit: str) -> GraphQLError:
+    return GraphQLError(
+        f"This request has {value} {unit}; at most {maximum} are allowed.",
+        extensions={"code": LIMIT_EXCEEDED, "limit": limit, "value": value, "maximum": maximum},
+    )
+
+
+def lexical_problem(text: str, settings: Settings) -> GraphQLError | None:
+    """What can be told without parsing, in a millisecond or two."""
+    if len(text) > settings.max_query_chars:
+        return exceeded("queryChars", len(text), settings.max_query_chars, "characters of query")
+    if len(text) <= min(settings.max_tokens, settings.max_fields):
+        return None
+    found = tokens(text)
+    if len(found) > settings.max_tokens:
+        return exceeded("tokens", len(found), settings.max_tokens, "lexical tokens")
+    if len(found) > settings.max_fields and (fields := count_fields(found)) > settings.max_fields:
+        return exceeded("fields", fields, settings.max_fields, "fields")
+    return None
+
+
+def variables_problem(variables: dict[str, Any], maximum: int) -> GraphQLError | None:
+    """Level by level instead of by recursion, so that no depth can exhaust the stack."""
+    depth, level = 0, [value for value in variables.values() if isinstance(value, (dict, list))]
+    while level:
+        depth += 1
+        inside = (child for value in level for child in (value.values() if isinstance(value, dict) else value))
+        level = [child for child in inside if isinstance(child, (dict, list))]
+    if depth > maximum:
+        return exceeded("variablesDepth", depth, maximum, "levels of nesting in its variables")
+    return None
+
+
+@dataclass(slots=True)
+class Weight:
+    """What a selection holds. `depth` and `introspection` are the deepest level, the rest are counts."""
+
+    depth: int = 0
+    introspection: int = 0
+    root_fields: int = 0
+    fields: int = 0
+    aliases: int = 0
+    directives: int = 0
+
+    def add(self, spread: _Spread, fragment: Weight) -> None:
+        if spread.introspecting:
+            self.introspection = max(self.introspection, spread.level + fragment.depth)
+        else:
+            self.depth = max(self.depth, spread.level + fragment.depth)
+            self.introspection = max(self.introspection, fragment.introspection)
+        if spread.level == 0:
+            self.root_fields = min(_UNCOUNTED, self.root_fields + fragment.root_fields)
+        self.fields = min(_UNCOUNTED, self.fields + fragment.fields)
+        self.aliases = min(_UNCOUNTED, self.aliases + fragment.aliases)
+        self.directives = min(_UNCOUNTED, self.directives + fragment.directives)
+
+
+@dataclass(slots=True, frozen=True)
+class _Spread:
+    name: str
+    level: int
+    introspecting: bool
+
+
+@dataclass(slots=True)
+class _Definition:
+    """One operation or fragment: what it spells out itself, and the fragments that it spreads."""
+
+    weight: Weight
+    spreads: list[_Spread] = field(default_factory=list)
+
+
+def document_problems(document: DocumentNode, settings: Settings) -> list[GraphQLError]:
+    """The limits that the first operation over any of them is over."""
+    fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+    weights = _weigh_fragments({name: _read(node) for name, node in fragments.items()})
+    for operation in document.definitions:
+        if isinstance(operation, OperationDefinitionNode):
+            problems = list(_problems(_total(_read(operation), weights), settings))
+            if problems:
+                return problems
+    return []
+
+
+def _problems(weight: Weight, settings: Settings) -> Iterator[GraphQLError]:
+    for limit, value, maximum, unit in (
+        ("depth", weight.depth, settings.max_depth, "levels of nested fields"),
+        ("introspectionDepth", weight.introspection, MAX_INTROSPECTION_DEPTH, "levels of nested introspection"),
+        ("rootFields", weight.root_fields, settings.max_root_fields, "root fields"),
+        ("fields", weight.fields, settings.max_fields, "fields with fragments expanded"),
+        ("aliases", weight.aliases, settings.max_aliases, "aliases with fragments expanded"),
+        ("directives", weight.directives, settings.max_directives, "directives with fragments expanded"),
+    ):
+        if value > maximum:
+            yield exceeded(limit, value, maximum, unit)
+
+
+def _weigh_fragments(definitions: dict[str, _Definition]) -> dict[str, Weight]:
+    """Depth first and without recursion. A spread that closes a cycle weighs nothing: validation refuses the cycle."""
+    weights: dict[str, Weight] = {}
+    entered: set[str] = set()
+    stack = list(definitions)
+    while stack:
+        name = stack[-1]
+        if name not in entered:
+            entered.add(name)
+            spread = {spread.name for spread in definitions[name].spreads}
+            stack.extend(other for other in spread if other in definitions and other not in entered)
+        else:
+            stack.pop()
+            if name not in weights:
+                weights[name] = _total(definitions[name], weights)
+    return weights
+
+
+def _total(definition: _Definition, fragments: dict[str, Weight]) -> Weight:
+    for spread in definition.spreads:
+        if fragment := fragments.get(spread.name):
+            definition.weight.add(spread, fragment)
+    return definition.weight
+
+
+def _read(definition: ExecutableDefinitionNode) -> _Definition:
+    """Walk what one definition spells out; the parser bounds how deep that can be."""
+    read = _Definition(Weight(directives=len(definition.directives or ())))
+    for variable in definition.variable_definitions or ():
+        read.weight.directives += len(variable.directives or ())
+    _walk(definition.selection_set, 0, False, read)
+    return read
+
+
+def _walk(selection_set: SelectionSetNode, level: int, introspecting: bool, read: _Definition) -> None:
+    weight = read.weight
+    for selection in selection_set.selections:
+        weight.directives += len(selection.directives or ())
+        if isinstance(selection, FieldNode):
+            _count(selection, level, introspecting, weight)
+            if selection.selection_set:
+                inside = introspecting or selection.name.value in _INTROSPECTION
+                _walk(selection.selection_set, level + 1, inside, read)
+        elif isinstance(selection, FragmentSpreadNode):
+            read.spreads.append(_Spread(selection.name.value, level, introspecting))
+        else:
+            _walk(selection.selection_set, level, introspecting, read)  # type: ignore[attr-defined]
+
+
+def _count(node: FieldNode, level: int, introspecting: bool, weight: Weight) -> None:
+    weight.fields += 1
+    weight.aliases += node.alias is not None
+    weight.root_fields += level == 0
+    if introspecting:
+        weight.introspection = max(weight.introspection, level + 1)
+    else:
+        weight.depth = max(weight.depth, level + 1)
