@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     except AppError as error:
         complain(error)
         sys.exit(MISUSED if isinstance(error, ConfigurationError) else FAILED)
+    except PermissionError as error:
+        complain(AppError(f"No permission for {error.filename}."))
+        sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
@@ -66,7 +69,8 @@ def build(arguments: list[str]) -> typer.Typer:
 def complain(error: AppError) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(f"[red]{escape(error.message)}[/red]")
-    for problem in error.problems if isinstance(error, InvalidInput) else []:
+    problems = error.problems if isinstance(error, InvalidInput) and len(error.problems) > 1 else []
+    for problem in problems:
         place = f"line {problem['line']}, " if problem["line"] else ""
         console.print("  " + escape(f"{place}{problem['path']}: {problem['message']}"))
 

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli.connection import reachable_settings
 from app.cli.checkup import Finding, database_findings, redis_findings
+from app.cli.connection import reachable_settings
 
 
 def command() -> None:

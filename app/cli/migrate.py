@@ -9,6 +9,7 @@ import typer
 from app.cli.connection import reachable_settings
 from app.db import migrate as migrations
 from app.errors import ConfigurationError, Conflict
+from app.upgrade import upgrade
 
 
 def command(
@@ -21,8 +22,7 @@ def command(
     before, head = migrations.current(url), migrations.head()
     if check and before != head:
         raise Conflict(f"The database is at {before or 'nothing'}, this version needs {head}. Run `parley migrate`.")
-    if before == head:
-        typer.echo(f"The database is up to date ({head}).")
-        return
-    migrations.upgrade(url)
-    typer.echo(f"Migrated from {before or 'nothing'} to {head}.")
+    if not check:
+        upgrade(url)
+    migrated = f"Migrated from {before or 'nothing'} to {head}."
+    typer.echo(f"The database is up to date ({head})." if before == head else migrated)

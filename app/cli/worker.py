@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
+from jobs.worker import run_worker
 
 from app.cli.connection import connected_settings
-from jobs.worker import run_worker
 
 
 def command() -> None:

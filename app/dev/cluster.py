@@ -43,16 +43,16 @@ def exists_whole(folder: Path) -> bool:
     version = (folder / "PG_VERSION").read_text().strip()
     if version != MAJOR_VERSION:
         raise ConfigurationError(
-            f"{folder} belongs to PostgreSQL {version}, this is {MAJOR_VERSION}. Dump it with the version that made it, "
-            "or set PARLEY_DATA_DIR to another folder."
+            f"{folder} belongs to PostgreSQL {version}, this is {MAJOR_VERSION}. "
+            "Dump it with the version that made it, or set PARLEY_DATA_DIR to another folder."
         )
     return True
 
 
 def create(folder: Path, *, account: Account | None, log: Path, durable: bool) -> None:
-    """Make the cluster beside its final place and rename it when complete, so that an interrupted start leaves no half."""
+    """Make the cluster beside its final place and rename it when complete, so that no start leaves a half."""
     if len(os.fsencode(folder)) > LONGEST_PATH_BYTES:
-        raise ConfigurationError(f"The path of {folder} is too long for PostgreSQL; set PARLEY_DATA_DIR to a shorter one.")
+        raise ConfigurationError(f"The path {folder} is too long for PostgreSQL; set PARLEY_DATA_DIR to a shorter one.")
     draft = folder.with_name(folder.name + ".new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)

@@ -6,7 +6,7 @@ import errno
 import http.client
 import socket
 
-from app.errors import Conflict, ConfigurationError
+from app.errors import ConfigurationError, Conflict
 
 PROBE_TIMEOUT_S = 2.0
 
@@ -31,7 +31,8 @@ def claim(host: str, port: int) -> int:
 def _refusal(host: str, port: int, error: OSError) -> Conflict | ConfigurationError:
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < 65535 else 8001
-        return Conflict(f"Port {port} is taken by another program. Stop that one, or choose another: PORT={other} make run")
+        way_out = f"Stop that one, or choose another: PORT={other} make run"
+        return Conflict(f"Port {port} is taken by another program. {way_out}")
     if error.errno == errno.EACCES:
         return ConfigurationError(f"This user may not listen on port {port}; choose one above 1023: PORT=8001 make run")
     return ConfigurationError(f"Cannot listen on {host}, port {port}: {error.strerror}")

@@ -141,7 +141,8 @@ class EmbeddedPostgres:
                 return
             time.sleep(POLL_S)
         process.stop()
-        raise Unavailable(f"PostgreSQL did not start. Its last words, from {self._log}:\n{cluster.last_lines(self._log)}")
+        last_words = cluster.last_lines(self._log)
+        raise Unavailable(f"PostgreSQL did not start. Its last words, from {self._log}:\n{last_words}")
 
     def _forget(self) -> None:
         self._process = None
@@ -176,7 +177,8 @@ def make_data_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o711 if os.geteuid() == 0 else 0o700)
     except OSError as error:
-        raise ConfigurationError(f"Cannot make the data folder {folder}: {error.strerror}. Set PARLEY_DATA_DIR.") from None
+        message = f"Cannot make the data folder {folder}: {error.strerror}. Set PARLEY_DATA_DIR."
+        raise ConfigurationError(message) from None
     if not os.access(folder, os.W_OK):
         raise ConfigurationError(f"The data folder {folder} is not writable by this user. Set PARLEY_DATA_DIR.")
 

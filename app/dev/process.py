@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -42,7 +43,7 @@ class KeptProcess:
         signals in turn, `grace_s` apart. `owner` is a descriptor whose end-of-file means that the owner is gone
         (by default a pipe to this process); the descriptors in `hold` stay open until the program has ended.
         """
-        spec = {
+        spec: dict[str, Any] = {
             "argv": [str(part) for part in argv],
             "cwd": str(cwd) if cwd else None,
             "account": astuple(account) if account else None,

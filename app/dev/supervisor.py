@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -13,7 +14,6 @@ from types import FrameType
 from rich.console import Console
 
 from app.config import Settings, load_settings
-from app.db import migrate
 from app.dev import port, running, welcome
 from app.dev.demo import ensure_demo
 from app.dev.lock import FolderLock
@@ -22,6 +22,7 @@ from app.dev.program import Program
 from app.dev.redis import EmbeddedValkey
 from app.dev.steps import Steps
 from app.errors import Unavailable
+from app.upgrade import upgrade
 
 READY_PATIENCE_S = 60.0
 WATCH_EVERY_S = 0.25
@@ -71,9 +72,9 @@ class Supervisor:
         running.announce(self._data_dir, addresses)
         settings = load_settings(**addresses, port=chosen_port, data_dir=self._data_dir)
         with self._steps.step("Bringing the database up to date", "Database up to date"):
-            migrate.upgrade(addresses["DATABASE_URL"])
+            upgrade(addresses["DATABASE_URL"])
         with self._steps.step("Looking for the demo team", "Demo team ready"):
-            key = ensure_demo(settings)
+            key = asyncio.run(ensure_demo(settings))
         with self._steps.step("Starting the API and the worker", "API and worker ready"):
             self._start_programs(settings, addresses)
         host = port.reachable_host(settings.host)
@@ -118,10 +119,11 @@ class Supervisor:
         deadline = time.monotonic() + READY_PATIENCE_S
         while not port.is_ready(settings.host, settings.port):
             for program in self._programs:
-                if program.exit_code() is not None:
-                    raise Unavailable(f"The {program.name} ended with code {program.exit_code()}; its reason stands above.")
+                code = program.exit_code()
+                if code is not None:
+                    raise Unavailable(f"The {program.name} ended with code {code}; its reason stands above.")
             if time.monotonic() > deadline:
-                raise Unavailable(f"The API is not ready after {READY_PATIENCE_S:.0f} s; /readyz says what it waits for.")
+                raise Unavailable(f"The API is not ready after {READY_PATIENCE_S:.0f} s; its reason stands above.")
             time.sleep(POLL_S)
 
     def _watch(self) -> None:
@@ -129,11 +131,14 @@ class Supervisor:
             time.sleep(WATCH_EVERY_S)
             for service in self._services:
                 if service.exit_code() is not None:
-                    self._console.print(f"[yellow]{service.name} has ended; starting it again.[/yellow]", highlight=False)
+                    self._warn(f"{service.name} has ended; starting it again.")
                     service.restart()
             for program in self._programs:
                 if said := program.revive():
-                    self._console.print(f"[yellow]{said}[/yellow]", highlight=False)
+                    self._warn(said)
+
+    def _warn(self, sentence: str) -> None:
+        self._console.print(f"[yellow]{sentence}[/yellow]", highlight=False)
 
     def _stop(self) -> None:
         """What stands on the services goes first; a second signal ends the patience."""

@@ -16,7 +16,12 @@ import pytest
 from app.dev import port
 
 READY_WITHIN_S = 40
-FAMILY = {"app.cli serve": "API", "app.cli worker": "worker", "bin/postgres -D": "PostgreSQL", "valkey-server": "Valkey"}
+FAMILY = {
+    "app.cli serve": "API",
+    "app.cli worker": "worker",
+    "bin/postgres -D": "PostgreSQL",
+    "valkey-server": "Valkey",
+}
 
 
 @dataclass
@@ -39,7 +44,7 @@ class Dev:
             time.sleep(0.02)
 
     def wait_until_ready(self) -> None:
-        self.wait_for(lambda: "Stop it with Ctrl-C" in self.output())
+        self.wait_for(lambda: "the data stays" in self.output())
 
     def family(self) -> dict[str, psutil.Process]:
         """Its programs and services by name, without their keepers and their own children."""

@@ -24,7 +24,7 @@ def test_taken_port_is_refused_on_all_addresses_too(taken_port: int) -> None:
 
 
 def test_unknown_host_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="^PARLEY_HOST: 'no such host' is not an address"):
+    with pytest.raises(ConfigurationError, match=r"^PARLEY_HOST: 'no such host' is not an address"):
         port.claim("no such host", 0)
 
 

@@ -56,7 +56,8 @@ def test_program_ends_with_its_keeper() -> None:
 
 def test_stop_asks_before_it_forces(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    program = KeptProcess(["/bin/sh", "-c", STUBBORN], log=log, stop_signals=(signal.SIGTERM, signal.SIGINT), grace_s=0.2)
+    signals = (signal.SIGTERM, signal.SIGINT)
+    program = KeptProcess(["/bin/sh", "-c", STUBBORN], log=log, stop_signals=signals, grace_s=0.2)
     wait_until(lambda: log.read_text() == "ready\n")
     started = time.monotonic()
 
