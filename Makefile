@@ -7,7 +7,7 @@ PORT ?= 8000
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(BIN)/python requirements/install.py
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --extra embedded
 
 help: ## List the commands
@@ -47,21 +47,22 @@ clean: ## Delete the virtual environment and all caches; the data in .parley sta
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(VENV)/pyvenv.cfg:
+$(VENV)/made.stamp:
 	@command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' not found. Install Python 3.11 or newer, or name it: make PYTHON=python3.12 …" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another: make PYTHON=python3.12 …" >&2; exit 1; }
 	@echo "Making the virtual environment in $(VENV) …"
-	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make it. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { echo "Could not make it. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@touch $@
 
-$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/pyvenv.cfg
-	@echo "Installing the locked packages (once, a minute or two) …"
-	@$(PIP) install --require-hashes -r requirements/run.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/made.stamp
+	@echo "Installing the locked packages (once; a minute or two) …"
+	@$(INSTALL) --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@echo "Installing the tools for tests and checks …"
-	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .PHONY: help run test check format bench soak schema lock clean

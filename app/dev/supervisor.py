@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rich.console import Console
@@ -79,8 +79,9 @@ class Supervisor:
             self._start_programs(settings, addresses)
         host = port.reachable_host(settings.host)
         address = f"http://{f'[{host}]' if ':' in host else host}:{chosen_port}"
-        sys.stdout.write(welcome.text(address, key))
-        sys.stdout.flush()
+        with suppress(BrokenPipeError):  # whoever read our output had enough; that is no reason to stop
+            sys.stdout.write(welcome.text(address, key))
+            sys.stdout.flush()
 
     def _start_services(self) -> dict[str, str]:
         database_url, redis_url = self._settings.database_url, self._settings.redis_url
@@ -138,13 +139,17 @@ class Supervisor:
                     self._warn(said)
 
     def _warn(self, sentence: str) -> None:
-        self._console.print(f"[yellow]{sentence}[/yellow]", highlight=False)
+        self._say(f"[yellow]{sentence}[/yellow]")
+
+    def _say(self, sentence: str) -> None:
+        with suppress(OSError):  # the terminal may be gone, which is then why we stop
+            self._console.print(sentence, highlight=False)
 
     def _stop(self) -> None:
         """What stands on the services goes first; a second signal ends the patience."""
         try:
             if self._services or self._programs:
-                self._console.print("\nStopping … (Ctrl-C again to force)", highlight=False)
+                self._say("\nStopping … (Ctrl-C again to force)")
             for program in self._programs:
                 program.ask_to_stop()
             for program in self._programs:
@@ -154,7 +159,7 @@ class Supervisor:
         except StopAsked:
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
-            self._console.print("Forced.", highlight=False)
+            self._say("Forced.")
             for victim in (*self._programs, *reversed(self._services)):
                 victim.kill()
         running.withdraw(self._data_dir)
