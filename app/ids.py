@@ -17,6 +17,7 @@ class Prefix(StrEnum):
     AGENT = "agent"
     API_KEY = "key"
     EVENT = "event"
+    HANDOFF_RULE = "rule"
 
 
 _PREFIXES = frozenset(prefix.value for prefix in Prefix)

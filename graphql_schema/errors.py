@@ -8,20 +8,10 @@ from typing import Any
 import structlog
 from graphql import GraphQLError
 
-from app.errors import AppError, Forbidden, RateLimited, Unauthenticated, Unavailable
+from app.errors import AppError
 from app.ids import new_id
-from graphql_schema.answer import Answer, refusal
 
 log = structlog.get_logger(__name__)
-_STATUS: dict[type[AppError], int] = {Unauthenticated: 401, Forbidden: 403, RateLimited: 429, Unavailable: 503}
-
-
-def refused(error: AppError) -> Answer:
-    """A whole request that was not executed."""
-    details = dict(error.details)
-    retry_after = details.pop("retry_after_s", 2 if isinstance(error, Unavailable) else None)
-    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
-    return refusal(error.message, error.code, status=status, retry_after_s=retry_after, **details)
 
 
 def formatted(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:

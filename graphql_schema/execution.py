@@ -16,10 +16,15 @@ from app.auth.queries import DEAD_KEY
 from app.errors import AppError, Unauthenticated
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.context import Context, Services
-from graphql_schema.errors import formatted, masked, refused
+from graphql_schema.errors import formatted, masked
 from graphql_schema.mutations import MUTATION_COST
 from graphql_schema.planner.errors import TooCostly
 from graphql_schema.planner.plan import Plan
+from graphql_schema.streams.hub import Hub
+from graphql_schema.streams.key_watch import KeyWatch
+from graphql_schema.streams.queue_sink import QueueSink
+from graphql_schema.streams.subscriber import Sink, Subscriber
+from graphql_schema.transport.refusals import from_app_error
 
 _LIVE = (
     "select exists (select from api_key where id = $1 and revoked_at is null "
@@ -43,9 +48,11 @@ class Prepared:
 class Executor:
     """Answers queries and mutations. Never raises; refusals and bugs become answers."""
 
-    def __init__(self, core: GraphQLSchema, services: Services) -> None:
+    def __init__(self, core: GraphQLSchema, services: Services, hub: Hub, keys: KeyWatch) -> None:
         self.core = core
         self._services = services
+        self._hub = hub
+        self._keys = keys
 
     def cost(self, operation: Operation, principal: Principal) -> int:
         """What the operation may cost in points; raises AppError when it cannot run at all."""
@@ -63,14 +70,35 @@ class Executor:
                 return Answer(b'{"data":' + data + b"}", cost=cost)
             return await self._execute_in_python(operation, prepared, principal)
         except AppError as error:
-            return refused(error)
+            return from_app_error(error)
         except Exception as error:
             message, extensions = masked(error)
             body = orjson.dumps({"data": None, "errors": [{"message": message, "extensions": extensions}]})
             return Answer(body, status=500)
 
-    async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[str]:
-        raise NotImplementedError
+    async def subscribe(self, operation: Operation, principal: Principal, sink: Sink) -> Subscriber:
+        """Open a subscription that pushes its payloads into a sink; raises AppError to refuse it."""
+        self.cost(operation, principal)
+        await self._require_live(principal)
+        return await self._hub.open(operation, operation.prepared.variables, principal, sink)
+
+    async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[bytes]:
+        """The payloads of a subscription; raises AppError to refuse it, and later when its key dies."""
+        sink = QueueSink(self._services.settings.subscriber_buffer, self._services.settings.stalled_socket_s)
+        subscriber = await self.subscribe(operation, principal, sink)
+        return self._drain(sink, subscriber, principal)
+
+    async def _drain(self, sink: QueueSink, subscriber: Subscriber, principal: Principal) -> AsyncIterator[bytes]:
+        try:
+            with self._keys.watch(principal, lambda: sink.fail(Unauthenticated(DEAD_KEY))):
+                async for payload in sink:
+                    yield payload
+        finally:
+            subscriber.close()
+
+    async def _require_live(self, principal: Principal) -> None:
+        if not await self._services.database.fetchval(_LIVE, principal.key_id):
+            raise Unauthenticated(DEAD_KEY)
 
     def _prepare(self, operation: Operation, principal: Principal) -> Prepared:
         variables = self._coerce(operation)
@@ -78,7 +106,11 @@ class Executor:
             return Prepared(variables, None, MUTATION_COST * len(operation.node.selection_set.selections))
         planner, document = self._services.planner, operation.document
         plan = planner.operation(document, operation.name, variables, principal.role)
-        cost = max(1, plan.cost.total(variables)) if plan else 1
+        if plan is None:
+            cost = planner.cost_of_fields(document, operation.name, variables, principal.role)
+        else:
+            cost = plan.cost.total(variables)
+        cost = max(1, cost)
         if cost > self._services.settings.max_cost:
             raise TooCostly(cost, self._services.settings.max_cost)
         return Prepared(variables, plan, cost)
@@ -93,8 +125,8 @@ class Executor:
         return values.coerced
 
     async def _execute_in_python(self, operation: Operation, prepared: Prepared, principal: Principal) -> Answer:
-        if operation.type is OperationType.QUERY and not await self._services.database.fetchval(_LIVE, principal.key_id):
-            raise Unauthenticated(DEAD_KEY)
+        if operation.type is OperationType.QUERY:
+            await self._require_live(principal)
         context = Context(principal, operation.document, prepared.variables, self._services)
         result = execute(
             self.core,

@@ -8,6 +8,7 @@ from graphql_schema.agents import mutation as agents
 from graphql_schema.agents import types as agent_types
 from graphql_schema.auth import mutation as auth
 from graphql_schema.auth import types as auth_types
+from graphql_schema.events import subscription as events
 from graphql_schema.events import types as event_types
 from graphql_schema.handoffs import types as handoff_types
 from graphql_schema.planner.exits import install
@@ -34,9 +35,15 @@ Mutation = strawberry.type(
     description="Everything that can be changed. Each answers with its payload or with a typed refusal.",
 )
 
+Subscription = strawberry.type(
+    type("Subscription", (), {"team_events": events.team_events, "agent_events": events.agent_events}),
+    description="Everything that can be followed live, over WebSocket (graphql-transport-ws) or server-sent events.",
+)
+
 schema = strawberry.Schema(
     query=Query,
     mutation=Mutation,
+    subscription=Subscription,
     types=[
         agent_types.Agent,
         auth_types.ApiKey,

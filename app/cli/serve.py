@@ -10,6 +10,7 @@ import uvicorn
 from app.cli.connection import connected_settings
 from app.config import Settings
 from app.main import create_app
+from graphql_schema.transport.socket import SocketProtocol
 
 
 def command(
@@ -39,6 +40,8 @@ def server_config(settings: Settings) -> uvicorn.Config:
         date_header=True,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
+        ws=SocketProtocol,
         ws_max_size=settings.max_body_bytes,
+        ws_per_message_deflate=False,
         timeout_graceful_shutdown=int(settings.shutdown_grace_s),
     )

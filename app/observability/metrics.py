@@ -19,6 +19,13 @@ REFUSALS = Counter("parley_refusals_total", "Requests refused before execution, 
 RATE_LIMITED = Counter("parley_rate_limited_total", "Requests refused because their key spent its points.")
 AUTH_FAILURES = Counter("parley_auth_failures_total", "Authentications that failed, by reason.", ["reason"])
 CONNECTIONS = Gauge("parley_open_connections", "WebSockets and event streams open now.", ["transport"])
+EVENT_LAG = Histogram("parley_event_lag_seconds", "From the begin of a change to its event's delivery here.", buckets=_SECONDS)
+EVENT_RECONNECTS = Counter("parley_event_reconnects_total", "Times that the wake-up connection had to be rebuilt.")
+EVENT_BELLS_LOST = Counter("parley_event_bells_lost_total", "Wake-ups that could not be sent; polling covers for them.")
+SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they do.", ["state"])  # live, replaying
+STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is executed once per event.")
+SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
+DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 
 
 def record(transport: str, operation: str, outcome: str, seconds: float) -> None:

@@ -8,7 +8,6 @@ import strawberry
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.dialects.postgresql import BYTEA
 
-from app.auth.roles import Permission
 from app.events import models
 from app.events.kinds import EventKind
 from app.ids import Prefix
@@ -26,7 +25,7 @@ def event_cursor(row: Any) -> ColumnElement[str]:
     return func.rtrim(func.translate(func.encode(packed, word("base64")), word("+/"), word("-_")), word("="))
 
 
-@mapped(models.Event.__table__, prefix=Prefix.EVENT, needs=Permission.READ_EVENTS)
+@mapped(models.Event.__table__, prefix=Prefix.EVENT)
 @strawberry.type(description="Something that happened in the team.")
 class Event(Node):
     kind: EventKind = column("What happened.", filter=True, group=True)

@@ -31,7 +31,6 @@ from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import InvalidArgument, NotPlanned
 from graphql_schema.planner.mapping import (
     MAPS,
-    PLAN,
     AnyNode,
     Column,
     Embedded,
@@ -41,6 +40,7 @@ from graphql_schema.planner.mapping import (
     One,
     Python,
     TypeMap,
+    plan_of,
 )
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_list, json_object, rendered, word
@@ -84,31 +84,27 @@ class Compiler:
     ) -> ColumnElement[Any]:
         pairs: Pairs = [(key, self.field(of, field, row, source, cost)) for key, field in self._wanted(of, nodes)]
         if self.feed:
-            pairs += self._hidden(of, nodes, row)
+            pairs += self._hidden(of, nodes, row, cost)
         return json_object(pairs)
 
     def _wanted(self, of: GraphQLObjectType, nodes: list[FieldNode]) -> list[tuple[str, list[FieldNode]]]:
         selected = self.selection.below(of, nodes)
         return [(key, field) for key, field in selected.items() if not (self.feed and self._is_python(of, field[0]))]
 
-    def _hidden(self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any) -> Pairs:
+    def _hidden(self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any, cost: Cost) -> Pairs:
         """The object's type, and the columns that its Python fields require."""
         pairs: Pairs = [("$type", word(of.name))]
         required = {}
         for field in self.selection.below(of, nodes).values():
-            plan = self._plan_of(of, field[0])
+            plan = plan_of(of, field[0])
             if isinstance(plan, Python):
                 self.permit(plan.needs)
+                cost.add(own=plan.cost)
                 required.update(dict.fromkeys(plan.requires))
         return pairs + [(f"${name}", row[name]) for name in required]
 
-    def _plan_of(self, of: GraphQLObjectType, node: FieldNode) -> Any:
-        definition = of.fields.get(node.name.value)
-        strawberry_field = definition.extensions.get("strawberry-definition") if definition else None
-        return strawberry_field.metadata.get(PLAN) if strawberry_field else None
-
     def _is_python(self, of: GraphQLObjectType, node: FieldNode) -> bool:
-        return isinstance(self._plan_of(of, node), Python)
+        return isinstance(plan_of(of, node), Python)
 
     def field(
         self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any, source: FromClause | None, cost: Cost
@@ -118,7 +114,7 @@ class Compiler:
         if node.name.value == "__typename":
             return word(of.name)
         definition = of.fields.get(node.name.value)
-        plan = self._plan_of(of, node)
+        plan = plan_of(of, node)
         if definition is None or plan is None or isinstance(plan, Python):
             raise NotPlanned
         if not isinstance(plan, Embedded | AnyNode):

@@ -47,6 +47,8 @@ def _install_on(schema: GraphQLSchema, of: GraphQLObjectType) -> None:
             field.resolve = _entity_resolver(definition.python_name)
         elif of is schema.query_type and isinstance(plan, One | Many | AnyNode):
             field.resolve = _resolve_root
+        elif of is schema.subscription_type:
+            field.resolve = _event_itself
         elif planned_type and not isinstance(plan, Python):
             field.resolve = _row_resolver(field)
 
@@ -62,6 +64,10 @@ def _row_resolver(field: GraphQLField) -> Resolver:
         return [values[name] for name in found] if is_list_type(field.type) else found and values[found]
 
     return resolve
+
+
+def _event_itself(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+    return source
 
 
 async def _resolve_root(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import strawberry
+from graphql import FieldNode, GraphQLObjectType
 from sqlalchemy import ColumnElement, Table, Uuid, bindparam
 from strawberry.types.base import get_object_definition
 
@@ -107,6 +108,17 @@ class Python:
     requires: tuple[str, ...] = ()
     cost: int = 1
     needs: Permission | None = None
+
+
+def plan_of(of: GraphQLObjectType, node: FieldNode) -> Any:
+    """How a selected field is declared; None for one that is not planned."""
+    definition = of.fields.get(node.name.value)
+    strawberry_field = definition.extensions.get("strawberry-definition") if definition else None
+    return strawberry_field.metadata.get(PLAN) if strawberry_field else None
+
+
+def is_planned_root(of: GraphQLObjectType, node: FieldNode) -> bool:
+    return isinstance(plan_of(of, node), One | Many | AnyNode)
 
 
 @dataclass(frozen=True, slots=True)

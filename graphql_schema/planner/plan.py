@@ -23,7 +23,7 @@ from graphql_schema.planner.arguments import Variables, shape
 from graphql_schema.planner.compiler import Compiler
 from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import NotPlanned
-from graphql_schema.planner.mapping import Caller
+from graphql_schema.planner.mapping import Caller, is_planned_root
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_object
 
@@ -76,20 +76,38 @@ class Planner:
 
         return self._planned(document, ("field", path), variables, role, compile_)
 
+    def cost_of_fields(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
+        """What the planned root fields of an operation may cost together; refuses what cannot be planned as asked."""
+        of, selection = self._schema.query_type, Selection(self._schema, document.ast, variables)
+        assert of is not None
+        total = 0
+        for key, nodes in selection.fields(of, [document.operations[name].selection_set]).items():
+            if is_planned_root(of, nodes[0]):
+                total += self.field(document, (key,), of, nodes, variables, role).cost.total(variables)
+            else:
+                total += 1
+        return total
+
     def entities(
-        self, document: Document, path: Hashable, of: GraphQLObjectType, nodes: list[FieldNode], variables: Variables, role: Role, *, feed: bool
+        self, document: Document, path: Hashable, of: GraphQLObjectType, nodes: list[FieldNode], variables: Variables, role: Role, *, feed: bool, guarded: bool = True
     ) -> Plan:
-        """The statement that reads nodes of one type by their keys: rows of key and JSON."""
+        """The statement that reads nodes of one type by their keys: rows of key and JSON.
+
+        Streams are not guarded: one stream serves many keys, and each key is watched by itself.
+        """
 
         def compile_() -> Plan:
             compiler, cost = self._compiler(document, variables, role, feed=feed), Cost(own=1)
             _, alias, columns, scope = compiler.child(of.name)
             body = compiler.object(of, nodes, columns, alias, cost)
             keys = bindparam(_ENTITY, type_=ARRAY(Uuid()))
-            statement = select(columns.id, body).select_from(alias)
-            return _plan(compiler, statement.where(scope, columns.id == any_(keys), is_live(Caller.key_id)), cost)
+            statement = select(columns.id, body).select_from(alias).where(scope, columns.id == any_(keys))
+            return _plan(compiler, statement.where(is_live(Caller.key_id)) if guarded else statement, cost)
 
-        return self._planned(document, ("entities", path, feed), variables, role, compile_)
+        plan = self._cached(document, ("entities", path, feed), variables, role, compile_)
+        if plan is None:
+            raise NotPlanned
+        return plan
 
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died."""

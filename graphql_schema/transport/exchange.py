@@ -81,7 +81,7 @@ class Exchange:
 
     def _status(self, answer: Answer) -> int:
         if not answer.refused:
-            return 200
+            return answer.status or 200
         if answer.status == DOCUMENT_STATUS and self.media is Media.JSON:
             return 200  # the specification's concession to clients that know only application/json
         return answer.status or DOCUMENT_STATUS

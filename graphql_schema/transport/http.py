@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,6 +17,7 @@ from app.errors import AppError
 from app.observability import metrics
 from app.observability.access_log import AccessLog
 from graphql_schema.answer import Answer, Operation, refusal
+from graphql_schema.errors import masked
 from graphql_schema.transport.authentication import Authenticator
 from graphql_schema.transport.body import ClientGone, read_body
 from graphql_schema.transport.connections import OpenConnections
@@ -81,8 +81,8 @@ class GraphQLEndpoint:
             await exchange.answer(from_app_error(error))
         except ClientGone:
             return
-        except Exception:
-            await self._failed(exchange)
+        except Exception as error:
+            await self._failed(exchange, error)
         self._record(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
@@ -168,12 +168,10 @@ class GraphQLEndpoint:
             exchange.status = 200
             await EventStream(exchange.send, exchange.receive, self._closing).run(exchange.common_headers(), payloads)
 
-    async def _failed(self, exchange: Exchange) -> None:
-        error_id = secrets.token_hex(8)
-        log.exception("request failed", error_id=error_id)
+    async def _failed(self, exchange: Exchange, error: Exception) -> None:
+        message, extensions = masked(error)
         if exchange.status == 0:
-            message = "Something went wrong here. The server's log tells more under this error id."
-            await exchange.answer(refusal(message, "INTERNAL_ERROR", status=500, errorId=error_id))
+            await exchange.answer(refusal(message, status=500, **extensions))
 
     def _record(self, exchange: Exchange) -> None:
         seconds = time.perf_counter() - exchange.started

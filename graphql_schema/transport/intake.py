@@ -29,8 +29,8 @@ class Executor(Protocol):
     def cost(self, operation: Operation, principal: Principal) -> int:
         """The points that an operation costs; raises AppError to refuse it."""
 
-    async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[str]:
-        """The payloads of a subscription as JSON; raises AppError to refuse it."""
+    async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[bytes]:
+        """The payloads of a subscription as JSON; raises AppError to refuse it and, later, to end it."""
 
 
 class Intake:

@@ -1,8 +1,9 @@
-"""Counts a document's tokens and fields by one regular expression, long before graphql-core's parser would have."""
+"""Counts what a document holds by one regular expression, long before graphql-core's parser would have."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 # Every alternative is possessive, and an unclosed string runs to the end: the scan is linear for any text.
 _TOKEN = re.compile(
@@ -21,9 +22,16 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def count_fields(found: list[str]) -> int:
-    """The fields that a document spells out, fragments not expanded. Exact for a valid document, near for others."""
-    fields = braces = parentheses = 0
+class Count(NamedTuple):
+    """What a document spells out, fragments not expanded. Exact for a valid document, near for any other."""
+
+    fields: int
+    argument_tokens: int
+    literal_chars: int
+
+
+def count(found: list[str]) -> Count:
+    fields = braces = parentheses = inside = 0
     named = False  # whether the next name belongs to a spread, a type condition or a directive
     for token in found:
         if token == "(":
@@ -31,7 +39,7 @@ def count_fields(found: list[str]) -> int:
         elif token == ")":
             parentheses -= 1
         elif parentheses:
-            continue
+            inside += 1
         elif token == "{":
             braces += 1
             named = False
@@ -44,4 +52,4 @@ def count_fields(found: list[str]) -> int:
         elif braces and (token[0].isalpha() or token[0] == "_"):
             fields += not named
             named = named and token == "on"
-    return fields
+    return Count(fields, inside, sum(len(token) for token in found if token[0] == '"'))

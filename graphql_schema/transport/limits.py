@@ -22,11 +22,16 @@ from graphql import (
 )
 
 from app.config import Settings
-from graphql_schema.transport.lexicon import count_fields, tokens
+from graphql_schema.transport.lexicon import count, tokens
 
 LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
 # Introspection is exempt from the ordinary depth: the queries of GraphiQL and of code generators nest up to 15 deep.
 MAX_INTROSPECTION_DEPTH = 30
+# Literals cost some 20 µs each and up to 1 µs a character to parse and validate; in variables next to nothing.
+MAX_ARGUMENT_TOKENS = 1_500
+MAX_LITERAL_CHARS = 30_000
+MAX_REPEATS = 30  # each pair of equal names is compared by validation
+_VARIABLES = " (put long values into variables)"
 _INTROSPECTION = frozenset(["__schema", "__type"])
 _UNCOUNTED = 1_000_000_000  # weights stop here, so that an expansion of astronomical size still fits into JSON
 
@@ -42,13 +47,19 @@ def lexical_problem(text: str, settings: Settings) -> GraphQLError | None:
     """What can be told without parsing, in a millisecond or two."""
     if len(text) > settings.max_query_chars:
         return exceeded("queryChars", len(text), settings.max_query_chars, "characters of query")
-    if len(text) <= min(settings.max_tokens, settings.max_fields):
-        return None
+    if len(text) <= min(settings.max_tokens, settings.max_fields, MAX_ARGUMENT_TOKENS):
+        return None  # every token takes a character at least
     found = tokens(text)
     if len(found) > settings.max_tokens:
         return exceeded("tokens", len(found), settings.max_tokens, "lexical tokens")
-    if len(found) > settings.max_fields and (fields := count_fields(found)) > settings.max_fields:
-        return exceeded("fields", fields, settings.max_fields, "fields")
+    counted = count(found)
+    for limit, value, maximum, unit in (
+        ("fields", counted.fields, settings.max_fields, "fields"),
+        ("argumentTokens", counted.argument_tokens, MAX_ARGUMENT_TOKENS, f"tokens in its arguments{_VARIABLES}"),
+        ("literalChars", counted.literal_chars, MAX_LITERAL_CHARS, f"characters in its string literals{_VARIABLES}"),
+    ):
+        if value > maximum:
+            return exceeded(limit, value, maximum, unit)
     return None
 
 
@@ -66,7 +77,11 @@ def variables_problem(variables: dict[str, Any], maximum: int) -> GraphQLError |
 
 @dataclass(slots=True)
 class Weight:
-    """What a selection holds. `depth` and `introspection` are the deepest level, the rest are counts."""
+    """What a selection holds.
+
+    `depth` and `introspection` are the deepest level, `repeats` the most that one selection set spells out one name;
+    the rest are counts.
+    """
 
     depth: int = 0
     introspection: int = 0
@@ -74,6 +89,7 @@ class Weight:
     fields: int = 0
     aliases: int = 0
     directives: int = 0
+    repeats: int = 0
 
     def add(self, spread: _Spread, fragment: Weight) -> None:
         if spread.introspecting:
@@ -81,6 +97,7 @@ class Weight:
         else:
             self.depth = max(self.depth, spread.level + fragment.depth)
             self.introspection = max(self.introspection, fragment.introspection)
+        self.repeats = max(self.repeats, fragment.repeats)
         if spread.level == 0:
             self.root_fields = min(_UNCOUNTED, self.root_fields + fragment.root_fields)
         self.fields = min(_UNCOUNTED, self.fields + fragment.fields)
@@ -122,6 +139,7 @@ def _problems(weight: Weight, settings: Settings) -> Iterator[GraphQLError]:
         ("rootFields", weight.root_fields, settings.max_root_fields, "root fields"),
         ("fields", weight.fields, settings.max_fields, "fields with fragments expanded"),
         ("aliases", weight.aliases, settings.max_aliases, "aliases with fragments expanded"),
+        ("repeats", weight.repeats, MAX_REPEATS, "repetitions of one field in one place"),
         ("directives", weight.directives, settings.max_directives, "directives with fragments expanded"),
     ):
         if value > maximum:
@@ -164,10 +182,13 @@ def _read(definition: ExecutableDefinitionNode) -> _Definition:
 
 def _walk(selection_set: SelectionSetNode, level: int, introspecting: bool, read: _Definition) -> None:
     weight = read.weight
+    repeats: dict[str, int] = {}
     for selection in selection_set.selections:
         weight.directives += len(selection.directives or ())
         if isinstance(selection, FieldNode):
             _count(selection, level, introspecting, weight)
+            name = (selection.alias or selection.name).value
+            repeats[name] = repeats.get(name, 0) + 1
             if selection.selection_set:
                 inside = introspecting or selection.name.value in _INTROSPECTION
                 _walk(selection.selection_set, level + 1, inside, read)
@@ -175,6 +196,7 @@ def _walk(selection_set: SelectionSetNode, level: int, introspecting: bool, read
             read.spreads.append(_Spread(selection.name.value, level, introspecting))
         else:
             _walk(selection.selection_set, level, introspecting, read)  # type: ignore[attr-defined]
+    weight.repeats = max(weight.repeats, *repeats.values(), 0)
 
 
 def _count(node: FieldNode, level: int, introspecting: bool, weight: Weight) -> None:

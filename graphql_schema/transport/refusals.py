@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import orjson
 from graphql import GraphQLError
 
 from app.errors import AppError, Forbidden, NotFound, RateLimited, Unauthenticated, Unavailable
 from app.observability import metrics
-from graphql_schema.answer import Answer
+from graphql_schema.answer import Answer, refusal
+from graphql_schema.planner.errors import TooCostly
 from graphql_schema.transport.limits import LIMIT_EXCEEDED
 
-AWAY_RETRY_AFTER_S = 5
+# 400 means a document at fault, which becomes 200 for clients that accept only application/json. A limit is no such
+# fault: it must stay a refusal for everybody, so it has a status of its own.
+DOCUMENT_STATUS = 400
+LIMIT_STATUS = 422
+AWAY_RETRY_AFTER_S = 2
 _STATUS: dict[type[AppError], int] = {
     Unauthenticated: 401,
     Forbidden: 403,
@@ -20,10 +23,7 @@ _STATUS: dict[type[AppError], int] = {
     RateLimited: 429,
     Unavailable: 503,
 }
-# 400 means a document at fault, which becomes 200 for clients that accept only application/json. A limit is no such
-# fault: it must stay a refusal for everybody, so it has a status of its own.
-DOCUMENT_STATUS = 400
-LIMIT_STATUS = 422
+_LIMITS = frozenset([LIMIT_EXCEEDED, TooCostly.code])
 
 
 class HttpRefusal(AppError):
@@ -53,24 +53,23 @@ def from_graphql_errors(errors: list[GraphQLError]) -> Answer:
 
 
 def from_app_error(error: AppError) -> Answer:
+    """The domain's refusal of a whole request, with its details as extensions."""
     metrics.REFUSALS.labels(error.code).inc()
     details = {_camel(name): value for name, value in error.details.items() if name != "retry_after_s"}
-    retry_after_s = error.details.get("retry_after_s")
-    if retry_after_s is None and isinstance(error, Unavailable):
-        retry_after_s = AWAY_RETRY_AFTER_S
+    retry_after_s = error.details.get("retry_after_s", AWAY_RETRY_AFTER_S if isinstance(error, Unavailable) else None)
     if retry_after_s is not None:
         details["retryAfterSeconds"] = retry_after_s
-    body = {"errors": [{"message": error.message, "extensions": {"code": error.code, **details}}]}
-    return Answer(orjson.dumps(body, default=str), refused=True, status=_status(error), retry_after_s=retry_after_s)
+    return refusal(error.message, error.code, status=_status(error), retry_after_s=retry_after_s, **details)
 
 
 def _status(error: AppError) -> int:
     if isinstance(error, HttpRefusal):
         return error.status
-    if error.code == LIMIT_EXCEEDED:
+    if error.code in _LIMITS:
         return LIMIT_STATUS
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), DOCUMENT_STATUS)
 
 
 def _camel(name: str) -> str:
-    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)

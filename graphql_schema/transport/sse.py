@@ -27,9 +27,9 @@ Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
 
 
-def event(payload: str | bytes) -> bytes:
+def event(payload: bytes) -> bytes:
     """One result. JSON holds no raw line break, so that one `data:` line is enough."""
-    return b"event: next\ndata: %b\n\n" % (payload.encode() if isinstance(payload, str) else payload)
+    return b"event: next\ndata: %b\n\n" % payload
 
 
 async def once(send: Send, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
@@ -50,7 +50,7 @@ class EventStream:
         self._keep_alive_s = keep_alive_s
         self._sent_at = 0.0
 
-    async def run(self, headers: list[tuple[bytes, bytes]], payloads: AsyncIterator[str]) -> None:
+    async def run(self, headers: list[tuple[bytes, bytes]], payloads: AsyncIterator[bytes]) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
         await self._write(_COMMENT)  # so that the client knows at once that the stream is open
         pump = asyncio.create_task(self._pump(payloads))
@@ -67,7 +67,7 @@ class EventStream:
             await _stop(ends)
         await self._end(completed=not pump.cancelled() and pump.result())
 
-    async def _pump(self, payloads: AsyncIterator[str]) -> bool:
+    async def _pump(self, payloads: AsyncIterator[bytes]) -> bool:
         """Whether the stream came to its end; False when the client had better come back."""
         try:
             async with aclosing(payloads):  # type: ignore[type-var]

@@ -1,0 +1,116 @@
+"""Wake-ups between processes: heard through broadcaster under supervision, rung through Redis without waiting.
+
+broadcaster's Redis listener dies silently when its connection does, so it is watched and rebuilt. A wake-up carries
+nothing: losing one costs the delay of a poll.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from broadcaster import Broadcast
+
+from app.config import Settings
+from app.db.transaction import Bell
+from app.errors import Unavailable
+from app.observability import metrics
+from app.redis import Redis
+
+log = structlog.get_logger(__name__)
+CHANNEL = "parley:events"
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+
+
+class Listener:
+    """Calls `wake` for every wake-up, and after every reconnect, because some may have been missed."""
+
+    def __init__(self, settings: Settings, wake: Callable[[], None]) -> None:
+        assert settings.redis_url is not None
+        self._url = settings.redis_url
+        self._wake = wake
+        self.connected = False
+
+    async def run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self._listen()
+            except Exception as error:
+                log.warning("wake-ups lost, polling until they return", error=repr(error))
+            if self.connected:
+                pause_s = _FIRST_PAUSE_S
+            self.connected = False
+            metrics.EVENT_RECONNECTS.inc()
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _listen(self) -> None:
+        """Returns or raises when the connection is gone."""
+        broadcast = Broadcast(self._url)
+        await broadcast.connect()
+        try:
+            async with broadcast.subscribe(CHANNEL) as subscriber:
+                self.connected = True
+                self._wake()
+                await self._follow(subscriber, broadcast._backend._listener)  # type: ignore[attr-defined]
+        finally:
+            await _dispose(broadcast)
+
+    async def _follow(self, subscriber: Any, listener: asyncio.Task[None]) -> None:
+        hearing: asyncio.Task[Any] | None = None
+        try:
+            while not listener.done():
+                hearing = asyncio.create_task(subscriber.get())
+                await asyncio.wait({hearing, listener}, return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done():
+                    self._wake()
+            listener.result()
+        finally:
+            if hearing is not None:
+                hearing.cancel()
+
+
+async def _dispose(broadcast: Broadcast) -> None:
+    # Each step may fail on a dead connection; none may keep the next one from running.
+    broadcast._listener_task.cancel()
+    backend: Any = broadcast._backend
+    if backend._listener is not None:
+        backend._listener.cancel()
+    for closing in (backend._pubsub.aclose, backend._conn.aclose):
+        try:
+            async with asyncio.timeout(1):
+                await closing()
+        except Exception as error:
+            log.debug("closing a dead connection", error=repr(error))
+
+
+class Ringer:
+    """Rings the bells of committed transactions. Wake-ups are merged and sent in the background."""
+
+    def __init__(self, redis: Redis, wake_here: Callable[[], None] | None = None) -> None:
+        self._redis = redis
+        self._wake_here = wake_here
+        self._sending: asyncio.Task[None] | None = None
+        self._again = False
+
+    async def __call__(self, bells: list[Bell]) -> None:
+        if self._wake_here is not None:
+            self._wake_here()
+        self._again = True
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        while self._again:
+            self._again = False
+            try:
+                await self._redis.run(lambda client: client.publish(CHANNEL, ""))
+            except Unavailable:
+                metrics.EVENT_BELLS_LOST.inc()
+
+    async def close(self) -> None:
+        if self._sending is not None:
+            await asyncio.wait({self._sending}, timeout=1)

@@ -1,0 +1,132 @@
+"""The API process: everything it holds, put together and taken apart. Composition root."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from app.clock import now
+from app.config import Settings
+from app.db.engine import Database
+from app.db.transaction import Transactions
+from app.errors import Unavailable
+from app.events import partitions
+from app.events.tailer import Tailer
+from app.events.wakeups import Ringer
+from app.health import Health
+from app.observability import metrics
+from app.observability.logging import configure_logging
+from app.redis import Redis
+from graphql_schema.context import Services
+from graphql_schema.execution import Executor
+from graphql_schema.graphiql import routes as graphiql
+from graphql_schema.planner.plan import Planner
+from graphql_schema.schema import schema
+from graphql_schema.streams.hub import Hub
+from graphql_schema.streams.key_watch import KeyWatch
+from graphql_schema.transport.authentication import Authenticator
+from graphql_schema.transport.connections import OpenConnections
+from graphql_schema.transport.documents import Documents
+from graphql_schema.transport.http import GraphQLEndpoint
+from graphql_schema.transport.intake import Intake
+from graphql_schema.transport.persisted import PersistedDocuments
+from graphql_schema.transport.rate_limit import RateLimiter
+from graphql_schema.transport.websocket import WebSocketEndpoint
+
+log = structlog.get_logger(__name__)
+GRAPHQL_PATH = "/graphql"
+_HOUSEKEEPING_S = 24 * 3600
+_AWAY_PAUSE_S = 2.0
+
+
+class Process:
+    """What one API process holds. Nothing of it matters to correctness: it can be killed at any moment."""
+
+    def __init__(self, settings: Settings) -> None:
+        core = schema._schema
+        self.settings = settings
+        self.database, self.redis = Database(settings), Redis(settings)
+        self.tailer = Tailer(self.database, settings)
+        self.ringer = Ringer(self.redis, self.tailer.wake)
+        self.transaction = Transactions(self.database, self.ringer)
+        self.limiter = RateLimiter(self.redis, settings)
+        self.keys = KeyWatch(self.database, self.tailer)
+        planner = Planner(core, self.database)
+        services = Services(settings, self.database, self.transaction, planner, self.limiter)
+        self.executor = Executor(core, services, Hub(core, services, self.tailer), self.keys)
+        persisted = PersistedDocuments(self.database, self.redis, settings)
+        self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
+        self.authenticator = Authenticator(self.database, self.redis, settings)
+        self.connections = OpenConnections(settings)
+        self.health = Health(self.database, self.redis, {"events": self.tailer.check})
+        self.closing = asyncio.Event()
+
+    def routes(self) -> list[BaseRoute]:
+        page = graphiql.page() if self.settings.graphiql else None
+        http = GraphQLEndpoint(
+            self.executor,
+            self.intake,
+            self.authenticator,
+            self.limiter,
+            self.connections,
+            self.settings,
+            closing=self.closing,
+            graphiql=page,
+        )
+        socket = WebSocketEndpoint(
+            self.executor, self.intake, self.authenticator, self.connections, self.keys, self.settings
+        )
+        pages = graphiql.routes() if self.settings.graphiql else []
+        return [
+            Route(GRAPHQL_PATH, http),
+            WebSocketRoute(GRAPHQL_PATH, socket),
+            *self.health.routes,
+            *metrics.routes,
+            *pages,
+        ]
+
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self.tailer.start()
+        self.keys.start()
+        keeping = asyncio.create_task(self._keep_house())
+        log.info("api starts", port=self.settings.port)
+        try:
+            yield
+        finally:
+            self.health.closing = True
+            self.closing.set()
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+            await self.keys.stop()
+            await self.tailer.stop()
+            await self.ringer.close()
+            await self.redis.close()
+            await self.database.close()
+            log.info("api stopped")
+
+    async def _keep_house(self) -> None:
+        """The event log has its partitions and its clock also where no worker runs."""
+        while True:
+            try:
+                async with self.transaction() as session:
+                    await partitions.mend_clock(session)
+                    await partitions.ensure(session, now())
+            except Unavailable:
+                await asyncio.sleep(_AWAY_PAUSE_S)
+            except Exception:
+                log.exception("housekeeping failed")
+                await asyncio.sleep(_AWAY_PAUSE_S)
+            else:
+                await asyncio.sleep(_HOUSEKEEPING_S)
+
+
+def create_app(settings: Settings) -> Starlette:
+    configure_logging(settings)
+    process = Process(settings)
+    return Starlette(routes=process.routes(), lifespan=process.lifespan)

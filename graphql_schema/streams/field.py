@@ -1,0 +1,45 @@
+"""Declares a subscription over the event log: its arguments, and the topic that they name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import strawberry
+
+from app.auth.principal import Principal
+from app.db.engine import Database
+from app.events.reading import Topic
+from graphql_schema.planner.mapping import PLAN
+
+TopicOf = Callable[[Principal, Database, dict[str, Any]], Awaitable[Topic]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """`topic` checks the caller's rights and raises AppError to refuse."""
+
+    topic: TopicOf
+
+
+def stream(item: Any, arguments: Mapping[str, Any], description: str, topic: TopicOf) -> Any:
+    async def resolver(**_: Any) -> AsyncGenerator[Any, None]:
+        raise AssertionError("streams are served by graphql_schema.streams")
+        yield
+
+    annotations = {name: spec[0] if isinstance(spec, tuple) else spec for name, spec in arguments.items()}
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotations[name],
+            default=spec[1] if isinstance(spec, tuple) else inspect.Parameter.empty,
+        )
+        for name, spec in arguments.items()
+    ]
+    returned = AsyncGenerator[item, None]
+    resolver.__annotations__ = {**annotations, "return": returned}
+    resolver.__signature__ = inspect.Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    return strawberry.subscription(resolver=resolver, description=description, metadata={PLAN: Stream(topic)})

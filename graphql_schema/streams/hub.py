@@ -1,0 +1,119 @@
+"""All subscriptions of this process: opens them, shares what is identical, and feeds them from the tailer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import Any
+from uuid import UUID
+
+import orjson
+from graphql import GraphQLSchema, VariableNode, Visitor, visit
+
+from app.auth.principal import Principal
+from app.events import cursor
+from app.events.cursor import LAST_ID
+from app.events.reading import EventRow, LogState, Place, Topic, check_cursor, log_state
+from app.events.tailer import Tailer
+from app.observability import metrics
+from graphql_schema.answer import Operation
+from graphql_schema.context import Services
+from graphql_schema.planner.arguments import Bind, arguments_of
+from graphql_schema.planner.mapping import PLAN
+from graphql_schema.streams.field import Stream
+from graphql_schema.streams.rendering import Rendering
+from graphql_schema.streams.stream import SharedStream
+from graphql_schema.streams.subscriber import Sink, Subscriber
+
+
+class Hub:
+    def __init__(self, core: GraphQLSchema, services: Services, tailer: Tailer) -> None:
+        self._core, self._services, self._tailer = core, services, tailer
+        self._streams: dict[Hashable, SharedStream] = {}
+        self._by_team: defaultdict[UUID, set[SharedStream]] = defaultdict(set)
+        self._through: Place = (0, LAST_ID)
+        tailer.listen(self._on_batch)
+
+    async def open(
+        self, operation: Operation, variables: dict[str, Any], principal: Principal, sink: Sink
+    ) -> Subscriber:
+        """Start a subscription; raises AppError to refuse it. The caller closes it."""
+        rendering = Rendering(self._core, self._services, operation, variables, principal)
+        field = self._core.subscription_type.fields[rendering.node.name.value]  # type: ignore[union-attr]
+        plan: Stream = field.extensions["strawberry-definition"].metadata[PLAN]
+        symbols = arguments_of(field, rendering.node, variables)
+        arguments = {
+            name: value.read(variables) if isinstance(value, Bind) else value for name, value in symbols.items()
+        }
+        topic = await plan.topic(principal, self._services.database, arguments)
+        state = await log_state(self._services.database)
+        place, gap = _start(arguments.get("after"), principal, state)
+        stream = self._shared(operation, variables, principal, topic, rendering)
+        subscriber = Subscriber(stream, sink, place)
+        stream.enter(subscriber)
+        subscriber.catch_up(gap=gap)
+        return subscriber
+
+    def _shared(
+        self, operation: Operation, variables: dict[str, Any], principal: Principal, topic: Topic, rendering: Rendering
+    ) -> SharedStream:
+        key = _identity(operation, rendering, principal, topic)
+        if key not in self._streams:
+
+            def forget() -> None:
+                self._streams.pop(key, None)
+                team = self._by_team[topic.team_id]
+                team.discard(stream)
+                if not team:
+                    del self._by_team[topic.team_id]
+                metrics.STREAMS.set(len(self._streams))
+
+            stream = SharedStream(topic, rendering, self._services.database, lambda: self._through, forget)
+            self._streams[key] = stream
+            self._by_team[topic.team_id].add(stream)
+            metrics.STREAMS.set(len(self._streams))
+        return self._streams[key]
+
+    def _on_batch(self, rows: list[EventRow], through: Place) -> None:
+        by_team: dict[UUID, list[EventRow]] = {}
+        for row in rows:
+            by_team.setdefault(row.team_id, []).append(row)
+        for team_id, team_rows in by_team.items():
+            for stream in self._by_team.get(team_id, ()):
+                stream.offer(team_rows, self._through)
+        self._through = through
+
+
+def _start(after: str | None, principal: Principal, state: LogState) -> tuple[Place, bool]:
+    """Where to start, and whether events before that are gone."""
+    if after is None:
+        return state.end, False
+    found = cursor.decode(after, principal.team_id)
+    if check_cursor(found, state):
+        return (state.floor, LAST_ID), True
+    return (found.position, found.event_id), False
+
+
+def _identity(operation: Operation, rendering: Rendering, principal: Principal, topic: Topic) -> Hashable:
+    """What makes two subscriptions the same: all but the place where they start."""
+    variables = dict(operation.variables)
+    for argument in rendering.node.arguments or ():
+        value = argument.value
+        if argument.name.value == "after" and isinstance(value, VariableNode) and _uses(operation, value.name.value) == 1:
+            variables.pop(value.name.value, None)
+    rights = (principal.team_id, principal.role, principal.agent_id)
+    return (operation.document.text, operation.name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), rights, topic)
+
+
+def _uses(operation: Operation, name: str) -> int:
+    """How often a variable is used, its own definition aside."""
+
+    class Counting(Visitor):
+        found = 0
+
+        def enter_variable(self, node: VariableNode, *_: Any) -> None:
+            self.found += node.name.value == name
+
+    counting = Counting()
+    visit(operation.document.ast, counting)
+    return counting.found - 1

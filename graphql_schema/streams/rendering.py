@@ -1,0 +1,103 @@
+"""Renders events in the words of one subscription: by one planned statement for a batch, or by graphql-core."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import orjson
+from graphql import FieldNode, GraphQLObjectType, GraphQLSchema, execute
+
+from app.auth.principal import Principal
+from app.events.cursor import EventCursor
+from app.events.reading import EventRow, Place
+from graphql_schema.answer import Operation
+from graphql_schema.context import Context, Services
+from graphql_schema.errors import formatted
+from graphql_schema.planner.errors import NotPlanned
+from graphql_schema.planner.selection import Selection
+
+
+class Rendering:
+    """One subscription operation of one principal's rights; whose key it is does not matter."""
+
+    def __init__(
+        self, core: GraphQLSchema, services: Services, operation: Operation, variables: dict[str, Any], principal: Principal
+    ) -> None:
+        self._core, self._services, self._operation = core, services, operation
+        self._variables, self._principal = variables, principal
+        self._selection = Selection(core, operation.document.ast, variables)
+        root = core.subscription_type
+        assert root is not None
+        selected = self._selection.fields(root, [operation.node.selection_set])
+        self.key, self.nodes = next(iter(selected.items()))
+        self._prefix, self._suffix = b'{"data":{"' + self.key.encode() + b'":', b"}}"
+        try:
+            self._plan, self._in_python = self._planned(feed=False), False
+        except NotPlanned:
+            self._plan, self._in_python = self._planned(feed=True), True
+
+    def _planned(self, *, feed: bool) -> Any:
+        return self._services.planner.entities(
+            self._operation.document,
+            ("stream", self._operation.name),
+            self._type("Event"),
+            self.nodes,
+            self._variables,
+            self._principal.role,
+            feed=feed,
+            guarded=False,
+        )
+
+    async def events(self, rows: list[EventRow]) -> list[tuple[Place, bytes]]:
+        """Payloads in order. An event that retention dropped meanwhile is left out."""
+        if not rows:
+            return []
+        read = self._services.planner.read
+        found = await read(self._plan, self._principal, self._variables, [row.id for row in rows])
+        present = [(row, found[row.id]) for row in rows if row.id in found]
+        if self._in_python:
+            return [(row.place, await self._executed(orjson.loads(body))) for row, body in present]
+        return [(row.place, self._prefix + body + self._suffix) for row, body in present]
+
+    async def _executed(self, event: dict[str, Any]) -> bytes:
+        context = Context(self._principal, self._operation.document, self._variables, self._services)
+        result = execute(
+            self._core,
+            self._operation.document.ast,
+            root_value=event,
+            context_value=context,
+            variable_values=self._operation.variables,
+            operation_name=self._operation.name,
+        )
+        if inspect.isawaitable(result):
+            result = await result
+        body: dict[str, Any] = {"data": result.data}
+        if result.errors:
+            body["errors"] = formatted(result.errors)
+        return orjson.dumps(body)
+
+    def caught_up(self, place: Place) -> bytes:
+        return self._marker("CaughtUp", {"cursor": self._cursor(place)})
+
+    def gap(self, place: Place) -> bytes:
+        message = "Events behind your cursor are older than retention and gone. Read the current state anew."
+        return self._marker("Gap", {"cursor": self._cursor(place), "message": message})
+
+    def _marker(self, name: str, values: dict[str, str]) -> bytes:
+        fields = self._selection.below(self._type(name), self.nodes)
+        values = {"__typename": name, **values}
+        body = {key: values[nodes[0].name.value] for key, nodes in fields.items()}
+        return self._prefix + orjson.dumps(body) + self._suffix
+
+    def _cursor(self, place: Place) -> str:
+        return EventCursor(position=place[0], event_id=place[1], team_id=self._principal.team_id).encode()
+
+    def _type(self, name: str) -> GraphQLObjectType:
+        found = self._core.type_map[name]
+        assert isinstance(found, GraphQLObjectType)
+        return found
+
+    @property
+    def node(self) -> FieldNode:
+        return self.nodes[0]

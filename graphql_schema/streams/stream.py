@@ -1,0 +1,115 @@
+"""Identical subscriptions share one stream: each event is read and rendered once and handed on as bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from app.db.engine import Database
+from app.errors import Unavailable
+from app.events.reading import EventRow, Place, Topic
+from app.observability import metrics
+from graphql_schema.streams.rendering import Rendering
+from graphql_schema.streams.subscriber import Subscriber
+
+log = structlog.get_logger(__name__)
+RENDER_BATCH = 200
+MOST_BACKLOG = 10_000
+_AWAY_PAUSE_S = 0.5
+
+
+class SharedStream:
+    def __init__(
+        self, topic: Topic, rendering: Rendering, database: Database, read_through: Callable[[], Place], on_empty: Callable[[], None]
+    ) -> None:
+        self.topic, self.rendering, self.database = topic, rendering, database
+        self._read_through, self._on_empty = read_through, on_empty
+        self._live: set[Subscriber] = set()
+        self._members: set[Subscriber] = set()
+        self._backlog: list[EventRow] = []
+        self._delivered: Place = read_through()
+        self._work: asyncio.Task[None] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Everything up to here has been delivered to the live subscribers."""
+        return self._delivered if self._backlog or self._work else self._read_through()
+
+    def enter(self, subscriber: Subscriber) -> None:
+        self._members.add(subscriber)
+
+    def go_live(self, subscriber: Subscriber) -> None:
+        if not subscriber.closed:
+            self._live.add(subscriber)
+            metrics.SUBSCRIBERS.labels("live").inc()
+
+    def leave(self, subscriber: Subscriber) -> None:
+        self._out_of_live(subscriber)
+        self._members.discard(subscriber)
+        if not self._members:
+            if self._work is not None:
+                self._work.cancel()
+            self._on_empty()
+
+    def _out_of_live(self, subscriber: Subscriber) -> None:
+        if subscriber in self._live:
+            self._live.discard(subscriber)
+            metrics.SUBSCRIBERS.labels("live").dec()
+
+    def offer(self, rows: list[EventRow], before: Place) -> None:
+        """New events of this topic's team; `before` is where the log had been read to without them."""
+        wanted = [row for row in rows if self.topic.matches(row)]
+        if not wanted or not self._live:
+            return
+        if len(self._backlog) + len(wanted) > MOST_BACKLOG:
+            self._give_up_backlog()
+            return
+        if self._work is None:
+            self._delivered = before
+            self._work = asyncio.create_task(self._run())
+        self._backlog += wanted
+
+    def _give_up_backlog(self) -> None:
+        """The log is the buffer: everybody reads it at their own pace."""
+        self._backlog.clear()
+        for subscriber in list(self._live):
+            self._fall_behind(subscriber)
+
+    async def _run(self) -> None:
+        try:
+            while self._backlog:
+                rows, self._backlog = self._backlog[:RENDER_BATCH], self._backlog[RENDER_BATCH:]
+                try:
+                    payloads = await self.rendering.events(rows)
+                except Unavailable:
+                    self._backlog = rows + self._backlog
+                    await asyncio.sleep(_AWAY_PAUSE_S)
+                    continue
+                for place, payload in payloads:
+                    self._deliver(place, payload)
+                self._delivered = rows[-1].place
+        except Exception:
+            log.exception("rendering events failed; subscribers read the log instead")
+            self._give_up_backlog()
+        finally:
+            self._work = None
+
+    def _deliver(self, place: Place, payload: bytes) -> None:
+        slow = []
+        for subscriber in self._live:
+            if place <= subscriber.place:
+                continue
+            if subscriber.sink.ready:
+                subscriber.push(payload)
+                subscriber.place = place
+            else:
+                slow.append(subscriber)
+        metrics.DELIVERIES.inc(len(self._live) - len(slow))
+        for subscriber in slow:
+            self._fall_behind(subscriber)
+
+    def _fall_behind(self, subscriber: Subscriber) -> None:
+        self._out_of_live(subscriber)
+        subscriber.catch_up()

@@ -1,0 +1,111 @@
+"""The worker: arq's loop under one that survives the loss of Redis and Postgres. Composition root."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+import structlog
+from arq import Worker, cron, func
+
+from app.config import Settings
+from app.db.engine import Database
+from app.db.transaction import Transactions
+from app.errors import Unavailable
+from app.events.wakeups import Ringer
+from app.observability.logging import configure_logging
+from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
+from app.redis import Redis
+from jobs.context import JobContext
+from jobs.maintenance import forget_idempotency, maintain_events
+
+log = structlog.get_logger(__name__)
+FUNCTIONS = {JobName.MAINTAIN_EVENTS: maintain_events, JobName.FORGET_IDEMPOTENCY: forget_idempotency}
+_AWAY_PAUSE_S = 1.0
+POLL_DELAY_S = 0.5
+
+
+def run_worker(settings: Settings) -> None:
+    configure_logging(settings)
+    asyncio.run(_run(settings))
+
+
+async def _run(settings: Settings) -> None:
+    stopping = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, stopping.set)
+    database, redis = Database(settings), Redis(settings)
+    ringer = Ringer(redis)
+    context = JobContext(settings, database, Transactions(database, ringer))
+    log.info("worker starts")
+    try:
+        while not stopping.is_set():
+            await _work_until(stopping, settings, context, redis)
+    finally:
+        await ringer.close()
+        await redis.close()
+        await database.close()
+    log.info("worker stopped")
+
+
+async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobContext, redis: Redis) -> None:
+    """One life of an arq worker: ends when asked to stop, or when Redis is lost."""
+    try:
+        await redis.ping()
+    except Unavailable:
+        await _pause(stopping)
+        return
+    worker = _worker(settings, context)
+    working, asked = asyncio.create_task(worker.async_run()), asyncio.create_task(stopping.wait())
+    await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
+    if working.done() and not stopping.is_set():
+        log.warning("the queue was lost; the worker starts again", error=repr(working.exception()))
+        await _pause(stopping)
+    asked.cancel()
+    await _finish(worker, working, settings.shutdown_grace_s)
+
+
+async def _finish(worker: Worker, working: asyncio.Task[Any], grace_s: float) -> None:
+    """Let running jobs end within the grace time, then close."""
+    running = [task for task in worker.tasks.values() if not task.done()]
+    if running:
+        await asyncio.wait(running, timeout=grace_s)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    try:
+        async with asyncio.timeout(2):
+            await worker.close()
+    except Exception as error:
+        log.debug("closing the queue's connection", error=repr(error))
+
+
+async def _pause(stopping: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(_AWAY_PAUSE_S):
+            await stopping.wait()
+    except TimeoutError:
+        return
+
+
+def _worker(settings: Settings, context: JobContext) -> Worker:
+    assert settings.redis_url is not None
+    ctx: dict[str, Any] = {}
+    context.put_into(ctx)
+    return Worker(
+        functions=[func(function, name=name.value) for name, function in FUNCTIONS.items()],
+        cron_jobs=[
+            cron(maintain_events, name=f"cron:{JobName.MAINTAIN_EVENTS}", minute={7}, run_at_startup=True),
+            cron(forget_idempotency, name=f"cron:{JobName.FORGET_IDEMPOTENCY}", minute={11, 41}),
+        ],
+        redis_settings=redis_settings(settings.redis_url),
+        queue_name=QUEUE,
+        ctx=ctx,
+        max_tries=1,
+        keep_result=0,
+        poll_delay=POLL_DELAY_S,
+        job_timeout=300,
+        handle_signals=False,
+        job_serializer=serialize,
+        job_deserializer=deserialize,
+    )
