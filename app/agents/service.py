@@ -31,7 +31,7 @@ async def create(session: AsyncSession, *, team_id: UUID, spec: AgentSpec, actor
     # Before the insert: whoever holds the team's row may be waiting for this very slug, so wait for the row first.
     await teams.default_to(session, team_id=team_id, agent_id=values["id"])
     statement = upsert(Agent).values(values).on_conflict_do_nothing(index_elements=["team_id", "slug"])
-    agent = await session.scalar(statement.returning(Agent))
+    agent: Agent | None = await session.scalar(statement.returning(Agent))
     if agent is None:
         raise Conflict(f"This team already has an agent '{spec.slug}'. Choose another slug, or update that agent.")
     await _replace_skills(session, agent, spec)
@@ -58,7 +58,7 @@ async def update_fields(
     """Change the given fields, checked together with those that stay; raises Conflict when the version moved on."""
     agent = await _locked(session, team_id, agent_id)
     if expected_version is not None and agent.version != expected_version:
-        raise Conflict(f"{agent.name} is at version {agent.version}, not {expected_version}. Read it again, then retry.")
+        raise Conflict(f"{agent.name} is at version {agent.version}, not {expected_version}. Read it again and retry.")
     before = await spec_of(session, agent)
     after = parse_agent(before.model_dump() | fields)
     return await apply(session, agent=agent, before=before, after=after, actor=actor)
@@ -112,16 +112,20 @@ async def change_status(
 
 async def spec_of(session: AsyncSession, agent: Agent) -> AgentSpec:
     skills = await session.scalars(select(Skill).where(Skill.agent_id == agent.id).order_by(Skill.position))
+    return spec_from(agent, [SkillSpec(name=skill.name, description=skill.description) for skill in skills])
+
+
+def spec_from(agent: Agent, skills: list[SkillSpec]) -> AgentSpec:
     return AgentSpec(
         traits=TraitsSpec(formality=agent.formality, humor=agent.humor, technical_depth=agent.technical_depth),
-        skills=tuple(SkillSpec(name=skill.name, description=skill.description) for skill in skills),
+        skills=tuple(skills),
         **{name: getattr(agent, name) for name in AgentSpec.model_fields if name not in {"traits", "skills", "tools"}},
         tools=tuple(agent.tools),
     )
 
 
 async def _locked(session: AsyncSession, team_id: UUID, agent_id: UUID) -> Agent:
-    # Without the key: rows that point at the agent may be written meanwhile. Read anew: the session may know it as it was.
+    # Without the key: rows that name the agent may be written meanwhile. Read anew: the session may hold old values.
     statement = select(Agent).where(Agent.team_id == team_id, Agent.id == agent_id).with_for_update(key_share=True)
     agent = await session.scalar(statement.execution_options(populate_existing=True))
     if agent is None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm.attributes import flag_modified
 
 from app.errors import InvalidInput, NotFound
 from app.events.kinds import EventKind
@@ -15,6 +16,7 @@ from app.events.log import Actor, append
 from app.ids import new_id
 from app.teams.flags import FeatureFlag
 from app.teams.models import Team
+from app.teams.values import same
 
 
 async def find_by_slug(session: AsyncSession, slug: str) -> Team | None:
@@ -35,7 +37,7 @@ async def create(session: AsyncSession, *, slug: str, name: str, actor: Actor) -
 
 async def lock(session: AsyncSession, team_id: UUID) -> Team:
     """The team's row, held until the transaction ends: changes of a team's configuration take turns."""
-    # Without the key: agents may be added meanwhile. Read anew: the session may know the team as it was before the wait.
+    # Without the key: agents may be added meanwhile. Read anew: the session may hold values from before the wait.
     statement = select(Team).where(Team.id == team_id).with_for_update(key_share=True)
     team = await session.scalar(statement.execution_options(populate_existing=True))
     if team is None:
@@ -68,6 +70,7 @@ async def change(session: AsyncSession, *, team: Team, fields: dict[str, Any], a
     changed = {name: value for name, value in fields.items() if not same(getattr(team, name), value)}
     for name, value in changed.items():
         setattr(team, name, value)
+        flag_modified(team, name)  # SQLAlchemy, too, takes 1 and true for equal and would write nothing
     if changed:
         told = {name: str(value) if isinstance(value, UUID) else value for name, value in changed.items()}
         append(session, EventKind.TEAM_UPDATED, team_id=team.id, actor=actor, changes=told)
@@ -79,10 +82,3 @@ async def default_to(session: AsyncSession, *, team_id: UUID, agent_id: UUID) ->
     await session.execute(
         update(Team).where(Team.id == team_id, Team.default_agent_id.is_(None)).values(default_agent_id=agent_id)
     )
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equal also in kind: Python takes 1 and true for equal, a context variable does not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

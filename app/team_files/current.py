@@ -1,0 +1,22 @@
+"""A team's configuration as a team file would describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.agents.spec import AgentSpec
+from app.handoffs.spec import HandoffRuleSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentTeam:
+    """`settings` are the sections of the file that are columns of the team; `archived` are slugs that stay taken."""
+
+    settings: Mapping[str, Any]
+    default_agent: str | None
+    feature_flags: Mapping[str, bool]
+    agents: Mapping[str, AgentSpec]
+    archived: frozenset[str]
+    rules: tuple[HandoffRuleSpec, ...]

@@ -1,0 +1,123 @@
+"""Compares a team with its file: what to create, change, archive. Only says it; the service does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.agents.spec import AgentSpec
+from app.errors import FieldProblem
+from app.handoffs.changes import RuleChanges, compare
+from app.handoffs.spec import HandoffRuleSpec, problems_with
+from app.team_files.current import CurrentTeam
+from app.team_files.spec import TeamFile
+from app.teams.flags import FeatureFlag
+from app.teams.values import same
+
+SETTINGS = ("name", "description", "after_work_behavior", "context_variables")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    before: AgentSpec
+    after: AgentSpec
+
+    @property
+    def slug(self) -> str:
+        return self.after.slug
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(name for name in AgentSpec.model_fields if getattr(self.before, name) != getattr(self.after, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    created: tuple[AgentSpec, ...]
+    updated: tuple[AgentChange, ...]
+    unchanged: tuple[str, ...]
+    archived: tuple[str, ...]
+    settings: Mapping[str, Any]
+    default_agent: str | None
+    flags: Mapping[FeatureFlag, bool | None]
+    rules: Sequence[HandoffRuleSpec]
+    rule_changes: RuleChanges
+    problems: list[FieldProblem] = field(default_factory=list)
+
+    @property
+    def changed_team_fields(self) -> tuple[str, ...]:
+        """Sections of the file by which the team itself differs."""
+        default = ("default_agent",) if self.default_agent is not None else ()
+        return (*self.settings, *default, *(("feature_flags",) if self.flags else ()))
+
+
+def make_plan(current: CurrentTeam, file: TeamFile, *, prune: bool) -> Plan:
+    """Never raises: what forbids the plan stands in its problems."""
+    named = {agent.slug: agent for agent in file.agents}
+    archived = tuple(slug for slug in current.agents if slug not in named) if prune else ()
+    changes = {slug: AgentChange(current.agents[slug], named[slug]) for slug in named if slug in current.agents}
+    rules = _rules(current, file, archived)
+    return Plan(
+        created=tuple(agent for slug, agent in named.items() if slug not in current.agents),
+        updated=tuple(change for change in changes.values() if change.fields),
+        unchanged=tuple(slug for slug, change in changes.items() if not change.fields),
+        archived=archived,
+        settings=_settings(current, file),
+        default_agent=_new_default(current, file),
+        flags=_flags(current, file),
+        rules=rules,
+        rule_changes=compare(current.rules, rules),
+        problems=_problems(current, file, rules, archived),
+    )
+
+
+def _rules(current: CurrentTeam, file: TeamFile, archived: tuple[str, ...]) -> tuple[HandoffRuleSpec, ...]:
+    if file.mentions("handoffs"):
+        return file.handoffs
+    return tuple(rule for rule in current.rules if not {rule.from_agent, rule.to_agent} & set(archived))
+
+
+def _settings(current: CurrentTeam, file: TeamFile) -> dict[str, Any]:
+    mentioned = {name: getattr(file, name) for name in SETTINGS if file.mentions(name)}
+    return {name: value for name, value in mentioned.items() if not same(current.settings[name], value)}
+
+
+def _new_default(current: CurrentTeam, file: TeamFile) -> str | None:
+    # A team's first agent becomes its default by itself; the plan says so, to be complete.
+    first = file.agents[0].slug if file.agents and current.default_agent is None else None
+    wanted = file.default_agent or first
+    return wanted if wanted != current.default_agent else None
+
+
+def _flags(current: CurrentTeam, file: TeamFile) -> dict[FeatureFlag, bool | None]:
+    if not file.mentions("feature_flags"):
+        return {}
+    wanted = {flag: file.feature_flags.get(flag) for flag in FeatureFlag}
+    return {flag: value for flag, value in wanted.items() if current.feature_flags.get(flag.value) is not value}
+
+
+def _problems(
+    current: CurrentTeam, file: TeamFile, rules: Sequence[HandoffRuleSpec], archived: tuple[str, ...]
+) -> list[FieldProblem]:
+    found = [
+        FieldProblem(f"agents.{index}.slug", f"'{agent.slug}' is an archived agent of this team; choose another slug")
+        for index, agent in enumerate(file.agents)
+        if agent.slug in current.archived
+    ]
+    if current.default_agent in archived and file.default_agent is None:
+        words = f"is needed, because the team's default agent '{current.default_agent}' is not in the file to stay"
+        found.append(FieldProblem("default_agent", words))
+    return [*found, *_rule_problems(current, file, rules, archived)]
+
+
+def _rule_problems(
+    current: CurrentTeam, file: TeamFile, rules: Sequence[HandoffRuleSpec], archived: tuple[str, ...]
+) -> list[FieldProblem]:
+    variables = file.context_variables if file.mentions("context_variables") else current.settings["context_variables"]
+    slugs = ({agent.slug for agent in file.agents} | current.agents.keys()) - set(archived)
+    found = problems_with(rules, slugs=slugs, variables=variables)
+    if file.mentions("handoffs"):
+        return found
+    # The rules that stay are not in the file, so the section that breaks them is what there is to point at.
+    return [FieldProblem("context_variables", f"a rule that stays breaks: {problem['message']}") for problem in found]

@@ -1,0 +1,52 @@
+"""Reads a team as a team file would describe it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents.models import Agent, AgentStatus, Skill
+from app.agents.service import spec_from
+from app.agents.spec import SkillSpec
+from app.handoffs.service import rules_of
+from app.team_files.current import CurrentTeam
+from app.teams.models import Team
+
+
+async def current(session: AsyncSession, team: Team, agents: Mapping[str, Agent]) -> CurrentTeam:
+    skills = await _skills(session, team.id)
+    living = {slug: agent for slug, agent in agents.items() if agent.status is not AgentStatus.ARCHIVED}
+    return CurrentTeam(
+        settings={
+            "name": team.name,
+            "description": team.description,
+            "after_work_behavior": team.after_work,
+            "context_variables": team.context_variables,
+        },
+        default_agent=next((slug for slug, agent in living.items() if agent.id == team.default_agent_id), None),
+        feature_flags=team.flags,
+        agents={slug: spec_from(agent, skills[agent.id]) for slug, agent in living.items()},
+        archived=frozenset(agents.keys() - living.keys()),
+        rules=tuple((await rules_of(session, team.id)).values()),
+    )
+
+
+async def agents_by_slug(session: AsyncSession, team_id: UUID, *, lock: bool = False) -> dict[str, Agent]:
+    """All agents of a team, oldest first, archived ones too: they keep their slugs."""
+    statement = select(Agent).where(Agent.team_id == team_id).order_by(Agent.created_at, Agent.id)
+    if lock:
+        statement = statement.with_for_update(key_share=True)
+    found = await session.scalars(statement.execution_options(populate_existing=True))
+    return {agent.slug: agent for agent in found}
+
+
+async def _skills(session: AsyncSession, team_id: UUID) -> Mapping[UUID, list[SkillSpec]]:
+    found: defaultdict[UUID, list[SkillSpec]] = defaultdict(list)
+    statement = select(Skill).where(Skill.team_id == team_id).order_by(Skill.agent_id, Skill.position)
+    for skill in await session.scalars(statement.execution_options(populate_existing=True)):
+        found[skill.agent_id].append(SkillSpec(name=skill.name, description=skill.description))
+    return found

@@ -1,0 +1,64 @@
+"""Applies a team file to a team: all of it or nothing, and only what differs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents import service as agents
+from app.agents.models import Agent, AgentStatus
+from app.events.log import Actor
+from app.handoffs import service as handoffs
+from app.team_files.parse import parse
+from app.team_files.plan import Plan, make_plan
+from app.team_files.queries import agents_by_slug, current
+from app.team_files.result import TeamFileResult, result_of
+from app.teams import service as teams
+from app.teams.models import Team
+
+_COLUMNS = {"after_work_behavior": "after_work"}  # where the file's word is not the column's
+
+
+async def apply(
+    session: AsyncSession, *, team_id: UUID, text: str, actor: Actor, prune: bool = False, dry_run: bool = False
+) -> TeamFileResult:
+    """Answers what was done, or with `dry_run` would be. Raises InvalidInput that names every problem with its line.
+
+    Agents that the file does not name stay as they are, unless `prune` archives them.
+    """
+    parsed = await asyncio.to_thread(parse, text)
+    team = await teams.lock(session, team_id)
+    rows = await agents_by_slug(session, team_id, lock=True)
+    plan = make_plan(await current(session, team, rows), parsed.file, prune=prune)
+    parsed.refuse(plan.problems)
+    result = result_of(plan)
+    if result.changed and not dry_run:
+        await _carry_out(session, team, rows, plan, actor)
+    return result
+
+
+async def _carry_out(session: AsyncSession, team: Team, rows: Mapping[str, Agent], plan: Plan, actor: Actor) -> None:
+    ids = {slug: agent.id for slug, agent in rows.items()}
+    for spec in plan.created:
+        ids[spec.slug] = (await agents.create(session, team_id=team.id, spec=spec, actor=actor)).id
+    for change in plan.updated:
+        row = rows[change.slug]
+        await agents.apply(session, agent=row, before=change.before, after=change.after, actor=actor)
+    await teams.change(session, team=team, fields=_team_fields(plan, ids), actor=actor)
+    if plan.flags:
+        await teams.set_flags(session, team_id=team.id, changes=dict(plan.flags), actor=actor)
+    if plan.rule_changes:
+        await handoffs.replace(session, team=team, rules=plan.rules, actor=actor)
+    for slug in plan.archived:  # last: by now neither the default nor a rule names them
+        await agents.change_status(
+            session, team_id=team.id, agent_id=ids[slug], wanted=AgentStatus.ARCHIVED, actor=actor, reason="team file"
+        )
+
+
+def _team_fields(plan: Plan, ids: Mapping[str, UUID]) -> dict[str, Any]:
+    fields = {_COLUMNS.get(name, name): value for name, value in plan.settings.items()}
+    return fields if plan.default_agent is None else {**fields, "default_agent_id": ids[plan.default_agent]}
