@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
-PORT ?= 8000
+PORT ?= $(or $(PARLEY_PORT),8000)
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin

@@ -16,18 +16,21 @@ CANDIDATES = ("postgres", "nobody")
 
 @dataclass(frozen=True)
 class Account:
+    """`reach`: see drop_privileges in keeper.py."""
+
     uid: int
     gid: int
-    reach_closed_folders: bool
+    reach: str = ""
 
 
-def account_for(data: Path, *needed: Path) -> Account | None:
-    """The account for a data folder, or None when we may run it ourselves. A folder keeps the owner it has."""
+def account_for(data: Path, program: Path) -> Account | None:
+    """The account for a data folder, or None when we may run the program ourselves. A folder keeps its owner."""
     if os.geteuid() != 0:
         return None
     user = _owner(data) or _first_known()
-    closed = any(not _can_pass(user, folder) for path in (data, *needed) for folder in path.resolve().parents)
-    return Account(user.pw_uid, user.pw_gid, closed)
+    folders = {*data.resolve().parents, *program.resolve().parents}
+    reach = "" if all(_may_execute(user, folder) for folder in folders) else "folders"
+    return Account(user.pw_uid, user.pw_gid, reach if _may_execute(user, program) else "files")
 
 
 def _owner(data: Path) -> pwd.struct_passwd | None:
@@ -50,9 +53,9 @@ def _first_known() -> pwd.struct_passwd:
     )
 
 
-def _can_pass(user: pwd.struct_passwd, folder: Path) -> bool:
+def _may_execute(user: pwd.struct_passwd, path: Path) -> bool:
     try:
-        found = folder.stat()
+        found = path.stat()
     except FileNotFoundError:
         return True
     if found.st_uid == user.pw_uid:

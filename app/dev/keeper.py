@@ -25,19 +25,21 @@ CANNOT_RUN = 127
 ON_LINUX = sys.platform == "linux"
 
 
-def drop_privileges(uid: int, gid: int, *, reach_closed_folders: bool) -> None:
-    """Become another user. `reach_closed_folders` keeps the one right to pass folders such as root's own home."""
+def drop_privileges(uid: int, gid: int, reach: str) -> None:
+    """Become another user. `reach` is the right of root's that is kept: to pass closed "folders", such as root's own
+    home, to use closed "files" as well, or none when empty."""
     os.setgroups([])
     os.setgid(gid)
-    if not (reach_closed_folders and ON_LINUX):
+    if not (reach and ON_LINUX):
         os.setuid(uid)
         return
     libc = ctypes.CDLL(None, use_errno=True)
     # Not just "keep capabilities": without this, access(2), by which initdb looks for its programs, ignores them.
     libc.prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setuid(uid)
-    # Containers usually withhold the narrow capability and grant the wide one.
-    if not any(_keep_capability(libc, capability) for capability in (CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE)):
+    # Containers usually withhold the narrow capability, which does not extend to running files, and grant the wide one.
+    wished = (CAP_DAC_OVERRIDE,) if reach == "files" else (CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE)
+    if not any(_keep_capability(libc, capability) for capability in wished):
         raise PermissionError("this machine does not let root lend out the right to pass closed folders")
 
 
@@ -64,8 +66,7 @@ def _become(spec: dict[str, Any], keeper: int, source: int) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         if spec["account"]:
-            uid, gid, reach = spec["account"]
-            drop_privileges(uid, gid, reach_closed_folders=reach)
+            drop_privileges(*spec["account"])
         if spec["cwd"]:
             os.chdir(spec["cwd"])
         # Changing the user clears the parent-death signal, so this comes after it.

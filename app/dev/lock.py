@@ -7,6 +7,9 @@ import os
 import time
 from pathlib import Path
 
+import psutil
+
+from app.dev.process import is_running
 from app.errors import Conflict
 
 POLL_S = 0.05
@@ -56,12 +59,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _is_alive(pid: str) -> bool:
-    if not pid.isdigit():
-        return False
     try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
+        return is_running(psutil.Process(int(pid)))
+    except (ValueError, psutil.NoSuchProcess):
         return False
-    except PermissionError:
-        return True
-    return True

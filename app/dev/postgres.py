@@ -21,9 +21,11 @@ LONGEST_SOCKET_PATH_BYTES = 100  # the kernel's limit is 108 on Linux, 104 on ma
 LARGEST_LOG_BYTES = 10_000_000
 START_PATIENCE_S = 120.0  # replaying the log after a crash takes its time
 POLL_S = 0.01
+PORT = 5432  # names the socket; said everywhere, because PGPORT in the environment would change the default
 
 OPTIONS = {
     "listen_addresses": "",
+    "port": str(PORT),
     "max_connections": "200",
     "unix_socket_permissions": "0700",
     "jit": "off",
@@ -70,7 +72,7 @@ class EmbeddedPostgres:
         return self.folder.exists()
 
     def url(self, database: str = cluster.DATABASE) -> str:
-        return f"postgresql://{cluster.ROLE}@/{database}?host={quote(str(self._socket_folder()))}"
+        return f"postgresql://{cluster.ROLE}@/{database}?host={quote(str(self._socket_folder()))}&port={PORT}"
 
     def start(self) -> str:
         """Start, first making the folder if there is none, and answer the address. Raises AppError with the way out."""
@@ -154,7 +156,7 @@ class EmbeddedPostgres:
         mark = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:12]
         name = f"parley-{os.geteuid()}-{mark}"
         wished = Path(tempfile.gettempdir()) / name
-        fits = len(os.fsencode(wished / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH_BYTES
+        fits = len(os.fsencode(wished / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET_PATH_BYTES
         return wished if fits else Path("/tmp") / name
 
     def _make_socket_folder(self, account: Account | None) -> str:

@@ -14,18 +14,27 @@ HEALTHY_AFTER_S = 60.0
 
 
 class Program:
-    def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str], grace_s: float) -> None:
-        """`arguments` follow `parley`; after `grace_s` of draining it is killed."""
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        grace_s: float,
+        hold: Sequence[int] = (),
+    ) -> None:
+        """`arguments` follow `parley`; after `grace_s` of draining it is killed. `hold`: see KeptProcess."""
         self.name = name
         self._argv = [sys.executable, "-m", "app.cli", *arguments]
         self._environment = environment
         self._grace_s = grace_s
+        self._hold = hold
         self._process: KeptProcess | None = None
         self._started = self._due = 0.0
         self._pause_s = FIRST_PAUSE_S
 
     def start(self) -> None:
-        self._process = KeptProcess(self._argv, environment=self._environment, grace_s=self._grace_s)
+        self._process = KeptProcess(self._argv, environment=self._environment, grace_s=self._grace_s, hold=self._hold)
         self._started = time.monotonic()
 
     def exit_code(self) -> int | None:

@@ -108,9 +108,11 @@ class Supervisor:
             "PARLEY_DATA_DIR": str(self._data_dir),
         }
         grace_s = settings.shutdown_grace_s + GRACE_MARGIN_S
+        # Should we be killed, the lock goes free when they have ended, so that the next start finds the port free.
+        hold = (self._lock.descriptor,)
         self._programs = [
-            Program("API", ["serve"], environment, grace_s),
-            Program("worker", ["worker"], environment, grace_s),
+            Program("API", ["serve"], environment, grace_s=grace_s, hold=hold),
+            Program("worker", ["worker"], environment, grace_s=grace_s, hold=hold),
         ]
         for program in self._programs:
             program.start()

@@ -4,11 +4,15 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import psutil
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
 
+from app.db.engine import sqlalchemy_url
 from app.dev.postgres import EmbeddedPostgres
 from app.errors import ConfigurationError, Conflict
 
@@ -176,7 +180,7 @@ async def test_server_that_outlived_its_owner_and_keeper_is_replaced(own_postgre
 
 
 def test_socket_folder_of_a_stranger_is_refused(own_postgres: EmbeddedPostgres) -> None:
-    folder = Path(own_postgres.url().partition("host=")[2])
+    folder = Path(parse_qs(urlsplit(own_postgres.url()).query)["host"][0])
     own_postgres.stop()
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
@@ -205,3 +209,18 @@ async def test_durable_server_syncs(passable_folder: Path) -> None:
     assert [await connection.fetchval(f"show {name}") for name in names] == ["on", "on", "on"]
     await connection.close()
     server.stop()
+
+
+async def test_address_does_not_depend_on_the_environment(
+    own_postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PGPORT": "6543", "PGHOST": "nowhere", "PGUSER": "nobody", "PGDATA": "/nowhere"}.items():
+        monkeypatch.setenv(name, value)
+
+    url = own_postgres.restart()
+
+    await remember(url, "kept")
+    engine = create_async_engine(sqlalchemy_url(url))
+    async with engine.connect() as connection:
+        assert await connection.scalar(text("select word from note")) == "kept"
+    await engine.dispose()

@@ -82,7 +82,7 @@ async def test_start_after_sigkill_recovers(start_dev: Callable[..., Dev]) -> No
     dev.process.kill()
     dev.process.wait()
 
-    again = start_dev()
+    again = start_dev(at_port=dev.port)
     again.wait_until_ready()
     assert [name for name, process in family.items() if is_running(process)] == []
     connection = await asyncpg.connect(running.addresses(dev.folder)["DATABASE_URL"])
