@@ -10,7 +10,7 @@ from app.agents import service as agents
 from app.agents.models import AgentStatus
 from app.agents.spec import AgentSpec
 from app.db.transaction import Transactions
-from app.errors import InvalidInput
+from app.errors import Conflict, InvalidInput
 from app.events.log import Actor
 from app.team_files.queries import agents_by_slug
 from app.teams import service as teams
@@ -186,18 +186,28 @@ async def test_two_at_once_give_one_result(apply_file: Apply, kinds: Kinds, pair
     assert await kinds() == ["agent.created", "agent.created", "team.updated", "team.handoff_rules_changed"]
 
 
-async def test_a_file_and_a_creation_of_the_same_agent_at_once_do_not_block_each_other(
-    apply_file: Apply, transaction: Transactions, team: Team, actor: Actor, kinds: Kinds, pair: str
+async def test_whoever_holds_the_team_can_make_an_agent_that_another_is_just_making(
+    transaction: Transactions, team: Team, actor: Actor, kinds: Kinds
 ) -> None:
-    async def create() -> None:
+    held = asyncio.Event()
+    spec = AgentSpec(slug="writer", name="writer")
+
+    async def holder() -> None:
         async with transaction() as session:
-            await agents.create(session, team_id=team.id, spec=AgentSpec(slug="writer", name="writer"), actor=actor)
-            await asyncio.sleep(0.05)
+            await teams.lock(session, team.id)
+            held.set()
+            await asyncio.sleep(0.3)  # the other is at the database by now
+            await agents.create(session, team_id=team.id, spec=spec, actor=actor)
 
-    outcomes = await asyncio.gather(create(), apply_file(pair), create(), return_exceptions=True)
+    async def other() -> None:
+        await held.wait()
+        async with transaction() as session:
+            await agents.create(session, team_id=team.id, spec=spec, actor=actor)
 
-    assert {type(outcome).__name__ for outcome in outcomes} <= {"NoneType", "TeamFileResult", "Conflict"}
-    assert (await kinds()).count("agent.created") in {1, 2}
+    outcomes = await asyncio.gather(holder(), other(), return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes] == [type(None), Conflict]
+    assert await kinds() == ["agent.created"]
 
 
 async def test_status_is_not_the_files_business(

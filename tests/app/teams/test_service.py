@@ -59,6 +59,18 @@ async def test_flags_set_at_once_are_all_kept(transaction: Transactions, team: T
         assert (await service.lock(session, team.id)).flags == {flag.value: True for flag in FeatureFlag}
 
 
+async def test_a_lock_shows_the_team_as_it_is_not_as_the_session_knew_it(
+    transaction: Transactions, team: Team, actor: Actor
+) -> None:
+    async with transaction() as session:
+        await service.find_by_slug(session, "writers")
+        async with transaction() as meanwhile:
+            locked = await service.lock(meanwhile, team.id)
+            await service.change(meanwhile, team=locked, fields={"description": "new"}, actor=actor)
+
+        assert (await service.lock(session, team.id)).description == "new"
+
+
 async def test_a_missing_team_cannot_be_locked(transaction: Transactions) -> None:
     with pytest.raises(NotFound):
         async with transaction() as session:
