@@ -50,8 +50,8 @@ async def test_no_flag_is_no_change(transaction: Transactions, team: Team, actor
 async def test_flags_set_at_once_are_all_kept(transaction: Transactions, team: Team, actor: Actor) -> None:
     async def turn_on(flag: FeatureFlag) -> None:
         async with transaction() as session:
-            await service.find_by_slug(session, "writers")  # known to the session as it was before the wait
-            await service.set_flags(session, team_id=team.id, changes={flag: True}, actor=actor)
+            known = await service.find_by_slug(session, "writers")  # as it was before the wait
+            assert await service.set_flags(session, team_id=team.id, changes={flag: True}, actor=actor) is known
 
     await asyncio.gather(*map(turn_on, FeatureFlag))
 
@@ -63,12 +63,14 @@ async def test_a_lock_shows_the_team_as_it_is_not_as_the_session_knew_it(
     transaction: Transactions, team: Team, actor: Actor
 ) -> None:
     async with transaction() as session:
-        await service.find_by_slug(session, "writers")
+        known = await service.find_by_slug(session, "writers")  # held: the session forgets what nobody holds
         async with transaction() as meanwhile:
             locked = await service.lock(meanwhile, team.id)
             await service.change(meanwhile, team=locked, fields={"description": "new"}, actor=actor)
 
-        assert (await service.lock(session, team.id)).description == "new"
+        assert await service.lock(session, team.id) is known
+        assert known is not None
+        assert known.description == "new"
 
 
 async def test_a_missing_team_cannot_be_locked(transaction: Transactions) -> None:
