@@ -40,7 +40,8 @@ class Settings(BaseSettings):
     database_url: str | None = Field(
         None,
         validation_alias=AliasChoices("DATABASE_URL"),
-        description="PostgreSQL 15+ with pgvector, `postgresql://user:password@host/name`. Unset: `parley dev` embeds one.",
+        description="PostgreSQL 15+ with pgvector, `postgresql://user:password@host/name`. "
+        "Unset: `parley dev` embeds one.",
     )
     redis_url: str | None = Field(
         None,
@@ -51,7 +52,8 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on; 0 picks a free one.")
     data_dir: Path = Field(Path(".parley"), description="Folder of the embedded services' data (`parley dev` only).")
     demo_key: str | None = Field(
-        None, description="Admin key of the demo team (`parley dev` only). Unset: one is made and kept in the data folder."
+        None,
+        description="Admin key of the demo team (`parley dev` only). Unset: one is made and kept in the data folder.",
     )
     log_level: str = Field("info", description="`debug`, `info`, `warning` or `error`.")
     log_format: LogFormat = Field(LogFormat.JSON, description="`json` for machines, `console` for people.")
@@ -81,10 +83,14 @@ class Settings(BaseSettings):
     auth_failures_per_minute: Positive = Field(
         20, description="Wrong keys that one address may send in a minute before it is answered 429."
     )
-    max_sockets_per_key: Positive = Field(2_000, description="WebSockets and event streams that one key may hold open in one process.")
+    max_sockets_per_key: Positive = Field(
+        2_000, description="WebSockets and event streams that one key may hold open in one process."
+    )
     max_operations_per_socket: Positive = Field(100, description="Operations that may be open on one WebSocket.")
 
-    event_retention_days: Positive = Field(30, description="Days that events can be replayed; older partitions are dropped.")
+    event_retention_days: Positive = Field(
+        30, description="Days that events can be replayed; older partitions are dropped."
+    )
     event_poll_s: float = Field(2.0, gt=0, description="How often the event log is polled when no wake-up arrives.")
     subscriber_buffer: Positive = Field(
         256, description="Events held for one slow subscriber before it drops to reading the log at its own pace."
@@ -93,7 +99,9 @@ class Settings(BaseSettings):
     idempotency_hours: Positive = Field(24, description="How long an idempotency key is remembered.")
 
     flags: Flags = Field(
-        Flags(), description="Feature flags of the installation, as JSON, such as `{\"task_delegation\": true}`. All off by default; a team may override each."
+        Flags(),
+        description='Feature flags of the installation, as JSON, such as `{"task_delegation": true}`. '
+        "All off by default; a team may override each.",
     )
 
     @field_validator("log_level")

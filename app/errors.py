@@ -1,4 +1,4 @@
-"""Errors of the domain: each knows its stable code and says what to do next. Mapped to GraphQL and to jobs elsewhere."""
+"""Errors of the domain: each knows its stable code and says what to do next. GraphQL and jobs map them elsewhere."""
 
 from __future__ import annotations
 

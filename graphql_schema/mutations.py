@@ -1,9 +1,9 @@
 """How a mutation runs: permission, idempotency, one transaction, refusals as data.
 
-    @mutation("Creates an agent.", needs=Permission.WRITE_AGENTS, refusals=(Conflict,))
-    async def create_agent(work: Work, input: CreateAgentInput) -> AgentPayload:
-        agent = await agents.create(work.session, team_id=work.team_id, …)
-        return AgentPayload(agent=agent.id)
+@mutation("Creates an agent.", needs=Permission.WRITE_AGENTS, refusals=(Conflict,))
+async def create_agent(work: Work, input: CreateAgentInput) -> AgentPayload:
+    agent = await agents.create(work.session, team_id=work.team_id, …)
+    return AgentPayload(agent=agent.id)
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, Union, get_type_hints
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, get_type_hints
 from uuid import UUID
 
 import orjson
@@ -27,7 +29,7 @@ from app.auth.roles import Permission
 from app.errors import AppError
 from app.events.log import Actor, own_cursor
 from graphql_schema.context import Context, Info
-from graphql_schema.refusals import Conflict, Forbidden, IdempotencyConflict, InvalidInput, Refusal, refusal_of
+from graphql_schema.refusals import Forbidden, IdempotencyConflict, InvalidInput, Refusal, refusal_of
 from graphql_schema.scalars import Cursor
 
 NEEDS = "needs"
@@ -59,12 +61,13 @@ class Work:
 class Payload:
     event_cursor: Cursor = strawberry.field(
         default=Cursor(""),
-        description="The place of this write in the event log: subscribe with it as `after` to miss nothing that follows.",
+        description="The place of this write in the event log: subscribe with it as `after` to miss nothing that "
+        "follows.",
     )
 
     def to_outcome(self) -> dict[str, Any]:
         """What is kept for a retry under the same idempotency key."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_outcome(cls, outcome: dict[str, Any], principal: Principal) -> Payload:
@@ -83,7 +86,9 @@ class MutationInput:
 Function = Callable[[Work, Any], Awaitable[Payload]]
 
 
-def mutation(description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = ()) -> Callable[[Function], Any]:
+def mutation(
+    description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = ()
+) -> Callable[[Function], Any]:
     """Declares a mutation. Its result is a union of the payload and the refusals that it may answer with."""
 
     def declare(function: Function) -> Any:
@@ -91,10 +96,8 @@ def mutation(description: str, *, needs: Permission, refusals: tuple[type[Refusa
         payload, among = hints["return"], (*_ALWAYS, *refusals)
         name = to_camel_case(function.__name__)
         union_name = name[0].upper() + name[1:] + "Result"
-        result = Annotated[
-            Union[payload, *among],  # noqa: UP007  built at run time
-            strawberry.union(union_name, description=f"What {name} answers: {payload.__name__}, or why it did not happen."),
-        ]
+        text = f"What {name} answers: {payload.__name__}, or why it did not happen."
+        result: Any = Annotated[reduce(or_, (payload, *among)), strawberry.union(union_name, description=text)]
 
         async def resolver(info: Info, input: Any) -> Any:
             try:
@@ -147,5 +150,7 @@ def _plain(value: Any) -> Any:
     """An input as plain values, absent fields left out."""
     if is_dataclass(value):
         pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {name: _plain(item) for name, item in pairs if item is not strawberry.UNSET and name != "idempotency_key"}
+        return {
+            name: _plain(item) for name, item in pairs if item is not strawberry.UNSET and name != "idempotency_key"
+        }
     return [_plain(item) for item in value] if isinstance(value, list) else value

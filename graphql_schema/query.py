@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 import strawberry
 
 from app.auth.roles import Permission
+from app.clock import now
 from graphql_schema.context import Info
 from graphql_schema.node import Node
+from graphql_schema.planner.compiler import MOST_IDS
 from graphql_schema.planner.connections import many
 from graphql_schema.planner.mapping import AnyNode, Caller, one, planned_field, python
 from graphql_schema.scalars import DateTime
-from graphql_schema.planner.compiler import MOST_IDS
-from app.clock import now
-from datetime import timedelta
 
 
 @strawberry.type(description="What this key may still spend.")
 class RateLimit:
-    limit: int = strawberry.field(description="Points in a window. An operation costs about one point a row that it may return.")
+    limit: int = strawberry.field(
+        description="Points in a window. An operation costs about one point a row that it may return."
+    )
     remaining: int = strawberry.field(description="Points that are certainly left in this window.")
     reset_at: DateTime = strawberry.field(description="When the window ends and all points are back.")
 
 
 @strawberry.type(description="Everything that can be read. All of it is the caller's team's.")
 class Query:
-    viewer = one("Viewer", "graphql_schema.auth.types", "Who is asking.", on=lambda _, viewer: viewer.id == Caller.key_id)
+    viewer = one(
+        "Viewer", "graphql_schema.auth.types", "Who is asking.", on=lambda _, viewer: viewer.id == Caller.key_id
+    )
     team = one("Team", "graphql_schema.teams.types", "The caller's team.", on=lambda _, team: team.id == Caller.team_id)
     agent = one(
         "Agent",

@@ -73,21 +73,23 @@ def _as_text(value: Any) -> str:
 SCALARS: dict[object, ScalarDefinition] = {
     DateTime: strawberry.scalar(
         name="DateTime",
-        description="A point in time in ISO 8601 with its offset, such as `2026-03-01T12:00:00+00:00`. Answers are in UTC.",
+        description="A point in time in ISO 8601 with its offset, such as `2026-03-01T12:00:00+00:00`. "
+        "Answers are in UTC.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=_as_text,
         parse_value=parse_datetime,
     ),
     Moment: strawberry.scalar(
         name="Moment",
-        description="A point in time for filters: a DateTime, or a distance from now as an ISO 8601 duration such as `-P7D` "
-        "(seven days ago) or `-PT12H`. A year counts 365 days, a month 30; at most a century.",
+        description="A point in time for filters: a DateTime, or a distance from now as an ISO 8601 duration such as "
+        "`-P7D` (seven days ago) or `-PT12H`. A year counts 365 days, a month 30; at most a century.",
         serialize=_as_text,
         parse_value=parse_moment,
     ),
     Cursor: strawberry.scalar(
         name="Cursor",
-        description="An opaque place in a list or in the event log. Keep it as it is; give it back as `after` or `before`.",
+        description="An opaque place in a list or in the event log. Keep it as it is; give it back as `after` or "
+        "`before`.",
         serialize=str,
         parse_value=str,
     ),

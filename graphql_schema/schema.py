@@ -8,12 +8,14 @@ from graphql_schema.agents import mutation as agents
 from graphql_schema.agents import types as agent_types
 from graphql_schema.auth import mutation as auth
 from graphql_schema.auth import types as auth_types
+from graphql_schema.documents import mutation as documents
 from graphql_schema.events import subscription as events
 from graphql_schema.events import types as event_types
 from graphql_schema.handoffs import types as handoff_types
 from graphql_schema.planner.exits import install
 from graphql_schema.query import Query
 from graphql_schema.scalars import CONFIG
+from graphql_schema.team_files import mutation as team_files
 from graphql_schema.teams import mutation as teams
 from graphql_schema.teams import types as team_types
 
@@ -27,6 +29,9 @@ Mutation = strawberry.type(
             "pause_agent": agents.pause_agent,
             "resume_agent": agents.resume_agent,
             "archive_agent": agents.archive_agent,
+            "apply_team": team_files.apply_team,
+            "register_documents": documents.register_documents,
+            "limit_roles_to_trusted_documents": documents.limit_roles_to_trusted_documents,
             "set_feature_flags": teams.set_feature_flags,
             "create_api_key": auth.create_api_key,
             "revoke_api_key": auth.revoke_api_key,

@@ -56,7 +56,6 @@ async def finish(session: AsyncSession, *, api_key_id: UUID, key: str, outcome: 
 
 
 async def forget_old(session: AsyncSession, *, hours: int) -> int:
-    gone = await session.execute(
-        delete(IdempotencyRecord).where(IdempotencyRecord.created_at < now() - timedelta(hours=hours))
-    )
-    return int(gone.rowcount)
+    old = IdempotencyRecord.created_at < now() - timedelta(hours=hours)
+    gone = await session.scalars(delete(IdempotencyRecord).where(old).returning(IdempotencyRecord.key))
+    return len(gone.all())

@@ -1,4 +1,4 @@
-"""Who is calling: the facts of an API key that never change, so they may be cached; its validity is always asked anew."""
+"""Who is calling: the facts of an API key. They never change and may be cached; its validity is always asked anew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Principal:
         if not allowed(self.role, permission):
             needed = ", ".join(role.value for role in roles_with(permission))
             raise Forbidden(
-                f"A key with role {self.role.value} may not {permission.value}. Use a key with one of these roles: {needed}.",
+                f"A key with role {self.role.value} may not {permission.value}. "
+                f"Use a key with one of these roles: {needed}.",
                 permission=permission.name,
                 roles=[role.name for role in roles_with(permission)],
             )

@@ -20,7 +20,7 @@ def new_secret() -> str:
 
 
 def derived_secret(callers_secret: str, salt: bytes) -> str:
-    """The same secret for the same caller and salt, so that a retried call can show it again though it is not stored."""
+    """The same secret for the same caller and salt: a retried call can show it again though it is not stored."""
     return _token(hmac.digest(callers_secret.encode(), b"api-key:" + salt, "sha256"))
 
 

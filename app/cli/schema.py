@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from graphql import build_schema, lexicographic_sort_schema, print_schema
 
 from app.errors import Conflict
-from graphql_schema.schema import schema as api
+from graphql_schema.sdl import schema_text
 
 MOST_LINES_SHOWN = 40
 
@@ -37,11 +36,6 @@ def export(
     else:
         output.write_text(text, encoding="utf-8")
         typer.echo(f"Wrote {output}.")
-
-
-def schema_text() -> str:
-    # Sorted as a copy built from its text: sorting Strawberry's own objects breaks their enums.
-    return print_schema(lexicographic_sort_schema(build_schema(api.as_str()))) + "\n"
 
 
 def _compare(file: Path, text: str) -> None:

@@ -52,7 +52,9 @@ def without_secrets(text: str) -> str:
 
 def _renderers(form: LogFormat) -> list[Processor]:
     if form is LogFormat.CONSOLE:
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()), _scrub]
+        # A traceback with local variables, as rich would print it, shows keys and headers.
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain), _scrub]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps), _scrub]
 
 

@@ -35,17 +35,28 @@ class TraitsInput:
 @strawberry.input(description="A new agent.")
 class CreateAgentInput(MutationInput):
     slug: str = strawberry.field(
-        description="Short name, unique in the team: lower-case letters, digits, inner hyphens; up to 63 characters. Cannot be changed."
+        description="Short name, unique in the team: lower-case letters, digits, inner hyphens; up to 63 characters. "
+        "Cannot be changed."
     )
     name: str = strawberry.field(description="The name to show, 1 to 120 characters.")
     tagline: str = strawberry.field(default="", description="One line on what the agent is for, up to 200 characters.")
     role: str = strawberry.field(default="", description="The agent's part in the team, up to 500 characters.")
-    personality: str = strawberry.field(default="", description="How the agent speaks and behaves, up to 8,000 characters.")
-    traits: TraitsInput | None = strawberry.field(default=UNSET, description="Personality in numbers; each 0.5 by default.")
-    skills: list[SkillInput] = strawberry.field(default_factory=list, description="What the agent is good at, best first; up to 50.")
-    type: AgentType = strawberry.field(default=AgentType.GENERAL, description="What kind of work the agent is made for.")
+    personality: str = strawberry.field(
+        default="", description="How the agent speaks and behaves, up to 8,000 characters."
+    )
+    traits: TraitsInput | None = strawberry.field(
+        default=UNSET, description="Personality in numbers; each 0.5 by default."
+    )
+    skills: list[SkillInput] = strawberry.field(
+        default_factory=list, description="What the agent is good at, best first; up to 50."
+    )
+    type: AgentType = strawberry.field(
+        default=AgentType.GENERAL, description="What kind of work the agent is made for."
+    )
     custom_type: str | None = strawberry.field(default=UNSET, description="The type's own name, with type CUSTOM only.")
-    tools: list[str] = strawberry.field(default_factory=list, description="Names of the tools that the agent may use; up to 50.")
+    tools: list[str] = strawberry.field(
+        default_factory=list, description="Names of the tools that the agent may use; up to 50."
+    )
     model_tier: int = strawberry.field(default=1, description="Default tier of model: 0 small, 1 medium, 2 large.")
     runtime: AgentRuntime = strawberry.field(default=AgentRuntime.MANAGED, description="Who runs the agent.")
 
@@ -57,15 +68,25 @@ class UpdateAgentInput(MutationInput):
         default=UNSET, description="Refuse when the agent has changed since this version was read."
     )
     name: str | None = strawberry.field(default=UNSET, description="The name to show, 1 to 120 characters.")
-    tagline: str | None = strawberry.field(default=UNSET, description="One line on what the agent is for, up to 200 characters.")
-    role: str | None = strawberry.field(default=UNSET, description="The agent's part in the team, up to 500 characters.")
-    personality: str | None = strawberry.field(default=UNSET, description="How the agent speaks and behaves, up to 8,000 characters.")
+    tagline: str | None = strawberry.field(
+        default=UNSET, description="One line on what the agent is for, up to 200 characters."
+    )
+    role: str | None = strawberry.field(
+        default=UNSET, description="The agent's part in the team, up to 500 characters."
+    )
+    personality: str | None = strawberry.field(
+        default=UNSET, description="How the agent speaks and behaves, up to 8,000 characters."
+    )
     traits: TraitsInput | None = strawberry.field(default=UNSET, description="Personality in numbers, as a whole.")
     skills: list[SkillInput] | None = strawberry.field(default=UNSET, description="All skills, best first; up to 50.")
     type: AgentType | None = strawberry.field(default=UNSET, description="What kind of work the agent is made for.")
-    custom_type: str | None = strawberry.field(default=UNSET, description="The type's own name, with type CUSTOM only; null removes it.")
+    custom_type: str | None = strawberry.field(
+        default=UNSET, description="The type's own name, with type CUSTOM only; null removes it."
+    )
     tools: list[str] | None = strawberry.field(default=UNSET, description="All tools that the agent may use; up to 50.")
-    model_tier: int | None = strawberry.field(default=UNSET, description="Default tier of model: 0 small, 1 medium, 2 large.")
+    model_tier: int | None = strawberry.field(
+        default=UNSET, description="Default tier of model: 0 small, 1 medium, 2 large."
+    )
     runtime: AgentRuntime | None = strawberry.field(default=UNSET, description="Who runs the agent.")
 
 
@@ -97,7 +118,9 @@ def _given(input: Any) -> dict[str, Any]:
     return given
 
 
-@mutation("Creates an agent. A team's first agent becomes its default.", needs=Permission.WRITE_AGENTS, refusals=(Conflict,))
+@mutation(
+    "Creates an agent. A team's first agent becomes its default.", needs=Permission.WRITE_AGENTS, refusals=(Conflict,)
+)
 async def create_agent(work: Work, input: CreateAgentInput) -> AgentPayload:
     spec = parse_agent(_given(input))
     agent = await agents.create(work.session, team_id=work.team_id, spec=spec, actor=work.actor)
@@ -129,7 +152,9 @@ async def _change_status(work: Work, input: AgentStatusInput, wanted: AgentStatu
     return AgentPayload(agent=agent.id)  # type: ignore[arg-type]
 
 
-@mutation("Pauses an active agent: it takes no new work.", needs=Permission.CONTROL_AGENTS, refusals=(NotFound, Conflict))
+@mutation(
+    "Pauses an active agent: it takes no new work.", needs=Permission.CONTROL_AGENTS, refusals=(NotFound, Conflict)
+)
 async def pause_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.PAUSED)
 
@@ -139,6 +164,8 @@ async def resume_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.ACTIVE)
 
 
-@mutation("Archives an agent for good. Its history stays.", needs=Permission.WRITE_AGENTS, refusals=(NotFound, Conflict))
+@mutation(
+    "Archives an agent for good. Its history stays.", needs=Permission.WRITE_AGENTS, refusals=(NotFound, Conflict)
+)
 async def archive_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.ARCHIVED)

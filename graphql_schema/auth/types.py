@@ -44,7 +44,9 @@ class Viewer:
     expires_at: DateTime | None = column("When the key stops working; null: never.")
     expires_soon: bool = expression(
         "Whether the key stops working within seven days.",
-        lambda row: case((row.expires_at.is_(None), False), else_=row.expires_at < func.now() + func.make_interval(0, 0, 0, 7)),
+        lambda row: case(
+            (row.expires_at.is_(None), False), else_=row.expires_at < func.now() + func.make_interval(0, 0, 0, 7)
+        ),
     )
     team = one(
         "Team", "graphql_schema.teams.types", "The team that the key belongs to.",

@@ -18,7 +18,9 @@ from graphql_schema.scalars import Cursor
 from graphql_schema.streams.field import stream
 
 
-@strawberry.type(description="Everything up to here has been sent; what follows is live. Comes again after a slow spell.")
+@strawberry.type(
+    description="Everything up to here has been sent; what follows is live. Comes again after a slow spell."
+)
 class CaughtUp:
     cursor: Cursor = strawberry.field(description="Where the stream stands. Give it as `after` to come back here.")
 
@@ -62,7 +64,9 @@ async def _agent_topic(principal: Principal, database: Database, arguments: dict
             raise Forbidden("This key acts as one agent and may follow only that agent's events.")
     else:
         principal.require(Permission.READ_EVENTS)
-    found = await database.fetchval("select true from agent where team_id = $1 and id = $2", principal.team_id, agent_id)
+    found = await database.fetchval(
+        "select true from agent where team_id = $1 and id = $2", principal.team_id, agent_id
+    )
     if not found:
         raise NotFound("There is no such agent in this team.")
     return Topic(principal.team_id, agent_id=agent_id)

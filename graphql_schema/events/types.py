@@ -21,7 +21,9 @@ from graphql_schema.scalars import JSON, Cursor, DateTime
 def event_cursor(row: Any) -> ColumnElement[str]:
     """The text that app.events.cursor makes, made in SQL: version, team tag, position, event."""
     tag = func.substring(func.uuid_send(row.team_id), 13)
-    packed = word("\\x01").cast(BYTEA).op("||")(tag).op("||")(func.int8send(row.position)).op("||")(func.uuid_send(row.id))
+    packed = (
+        word("\\x01").cast(BYTEA).op("||")(tag).op("||")(func.int8send(row.position)).op("||")(func.uuid_send(row.id))
+    )
     return func.rtrim(func.translate(func.encode(packed, word("base64")), word("+/"), word("-_")), word("="))
 
 
@@ -30,7 +32,9 @@ def event_cursor(row: Any) -> ColumnElement[str]:
 class Event(Node):
     kind: EventKind = column("What happened.", filter=True, group=True)
     at: DateTime = column("When the change was begun.", filter=True, order=True, group=True, aggregate=True)
-    actor: str = column("Who did it: the name of the key that was used, or `parley` for the server.", filter=True, group=True)
+    actor: str = column(
+        "Who did it: the name of the key that was used, or `parley` for the server.", filter=True, group=True
+    )
     changes: JSON = column("What changed: new values by field name. Its keys depend on the kind.")
     cursor: Cursor = expression(
         "The event's place in the log. Give it as `after` to go on behind this event.",

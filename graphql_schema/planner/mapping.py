@@ -172,9 +172,12 @@ def entity(description: str) -> Any:
     return strawberry.field(description=description, metadata={PLAN: Entity()})
 
 
-def python(description: str, *, requires: tuple[str, ...] = (), cost: int = 1, needs: Permission | None = None) -> Any:
+def python(
+    description: str, *, requires: tuple[str, ...] = (), cost: int = 1, needs: Permission | None = None
+) -> Callable[[Callable[..., Any]], Any]:
     """Decorates a resolver `(self, info) -> …` whose `self` is a mapping of the required columns."""
-    return strawberry.field(description=description, metadata={PLAN: Python(requires, cost, needs)})
+    made: Any = strawberry.field(description=description, metadata={PLAN: Python(requires, cost, needs)})
+    return made  # type: ignore[no-any-return]
 
 
 def listing(

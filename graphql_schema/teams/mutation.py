@@ -16,7 +16,9 @@ from graphql_schema.teams.types import Team
 @strawberry.input(description="A feature flag and what it should be.")
 class FeatureFlagInput:
     flag: FeatureFlag = strawberry.field(description="Which flag.")
-    enabled: bool | None = strawberry.field(description="On or off for the team; null: the installation's value counts again.")
+    enabled: bool | None = strawberry.field(
+        description="On or off for the team; null: the installation's value counts again."
+    )
 
 
 @strawberry.input(description="Feature flags to set for the team.")

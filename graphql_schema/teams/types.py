@@ -21,7 +21,9 @@ from graphql_schema.scalars import JSON, DateTime
 class FeatureFlagState:
     flag: FeatureFlag = strawberry.field(description="Which flag.")
     enabled: bool = strawberry.field(description="Whether it is on for this team.")
-    overridden: bool = strawberry.field(description="Whether the team has set it; false: the installation's value counts.")
+    overridden: bool = strawberry.field(
+        description="Whether the team has set it; false: the installation's value counts."
+    )
 
 
 @mapped(models.Team.__table__, prefix=Prefix.TEAM, scope=lambda row: row.id == Caller.team_id)
@@ -44,7 +46,10 @@ class Team(Node):
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
     handoff_rules = many("HandoffRule", "graphql_schema.handoffs.types", "When conversations pass between agents.")
     api_keys = many(
-        "ApiKey", "graphql_schema.auth.types", "The team's API keys, revoked ones included.", needs=Permission.MANAGE_KEYS
+        "ApiKey",
+        "graphql_schema.auth.types",
+        "The team's API keys, revoked ones included.",
+        needs=Permission.MANAGE_KEYS,
     )
     events = many(
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",

@@ -30,7 +30,9 @@ MAX_INTROSPECTION_DEPTH = 30
 # Literals cost some 20 µs each and up to 1 µs a character to parse and validate; in variables next to nothing.
 MAX_ARGUMENT_TOKENS = 1_500
 MAX_LITERAL_CHARS = 30_000
-MAX_REPEATS = 30  # each pair of equal names is compared by validation
+# Validation compares each pair of equal names and of fragments in a selection set.
+MAX_REPEATS = 30
+MAX_SPREADS = 50
 _VARIABLES = " (put long values into variables)"
 _INTROSPECTION = frozenset(["__schema", "__type"])
 _UNCOUNTED = 1_000_000_000  # weights stop here, so that an expansion of astronomical size still fits into JSON
@@ -79,8 +81,8 @@ def variables_problem(variables: dict[str, Any], maximum: int) -> GraphQLError |
 class Weight:
     """What a selection holds.
 
-    `depth` and `introspection` are the deepest level, `repeats` the most that one selection set spells out one name;
-    the rest are counts.
+    `depth` and `introspection` are the deepest level, `repeats` and `spreads` the most that one selection set spells
+    out of one name and of fragments; the rest are counts.
     """
 
     depth: int = 0
@@ -90,6 +92,7 @@ class Weight:
     aliases: int = 0
     directives: int = 0
     repeats: int = 0
+    spreads: int = 0
 
     def add(self, spread: _Spread, fragment: Weight) -> None:
         if spread.introspecting:
@@ -98,6 +101,7 @@ class Weight:
             self.depth = max(self.depth, spread.level + fragment.depth)
             self.introspection = max(self.introspection, fragment.introspection)
         self.repeats = max(self.repeats, fragment.repeats)
+        self.spreads = max(self.spreads, fragment.spreads)
         if spread.level == 0:
             self.root_fields = min(_UNCOUNTED, self.root_fields + fragment.root_fields)
         self.fields = min(_UNCOUNTED, self.fields + fragment.fields)
@@ -140,6 +144,7 @@ def _problems(weight: Weight, settings: Settings) -> Iterator[GraphQLError]:
         ("fields", weight.fields, settings.max_fields, "fields with fragments expanded"),
         ("aliases", weight.aliases, settings.max_aliases, "aliases with fragments expanded"),
         ("repeats", weight.repeats, MAX_REPEATS, "repetitions of one field in one place"),
+        ("spreads", weight.spreads, MAX_SPREADS, "fragments spread in one place"),
         ("directives", weight.directives, settings.max_directives, "directives with fragments expanded"),
     ):
         if value > maximum:
@@ -183,6 +188,7 @@ def _read(definition: ExecutableDefinitionNode) -> _Definition:
 def _walk(selection_set: SelectionSetNode, level: int, introspecting: bool, read: _Definition) -> None:
     weight = read.weight
     repeats: dict[str, int] = {}
+    spreads = 0
     for selection in selection_set.selections:
         weight.directives += len(selection.directives or ())
         if isinstance(selection, FieldNode):
@@ -193,10 +199,12 @@ def _walk(selection_set: SelectionSetNode, level: int, introspecting: bool, read
                 inside = introspecting or selection.name.value in _INTROSPECTION
                 _walk(selection.selection_set, level + 1, inside, read)
         elif isinstance(selection, FragmentSpreadNode):
+            spreads += 1
             read.spreads.append(_Spread(selection.name.value, level, introspecting))
         else:
             _walk(selection.selection_set, level, introspecting, read)  # type: ignore[attr-defined]
     weight.repeats = max(weight.repeats, *repeats.values(), 0)
+    weight.spreads = max(weight.spreads, spreads)
 
 
 def _count(node: FieldNode, level: int, introspecting: bool, weight: Weight) -> None:
