@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -76,10 +76,12 @@ def list_keys(
     if as_json:
         typer.echo(json.dumps(keys, indent=2))
         return
-    table = Table("Id", "Begins with", "Name", "Role", "Created", "State", box=None, pad_edge=False)
+    table = Table(
+        "Begins with", "Name", "Role", "Created", "State", Column("Id", overflow="fold"), box=None, pad_edge=False
+    )
     for key in keys:
         table.add_row(
-            key["id"], key["prefix"] + "…", escape(key["name"]), key["role"], key["createdAt"][:10], key["state"]
+            key["prefix"] + "…", escape(key["name"]), key["role"], key["createdAt"][:10], key["state"], key["id"]
         )
     Console().print(table)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -11,10 +12,14 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.cli.connection import reachable_settings
+from app.config import LogFormat, Settings
 from app.db.engine import Database
-from app.db.transaction import Transactions
+from app.db.transaction import Ringer, Transactions
 from app.errors import NotFound
 from app.events.log import Actor
+from app.events.wakeups import Ringer as RedisRinger
+from app.observability.logging import configure_logging
+from app.redis import Redis
 from app.teams.models import Team
 
 T = TypeVar("T")
@@ -27,16 +32,28 @@ def run_in_transaction(work: Callable[[AsyncSession], Awaitable[T]]) -> T:
 
 
 async def _run(work: Callable[[AsyncSession], Awaitable[T]]) -> T:
-    database = Database(reachable_settings())
-    try:
-        async with Transactions(database, _no_bell)() as session:
+    settings = reachable_settings()
+    configure_logging(settings.model_copy(update={"log_level": "error", "log_format": LogFormat.CONSOLE}))
+    async with AsyncExitStack() as opened:
+        database = Database(settings)
+        opened.push_async_callback(database.close)
+        async with Transactions(database, _ringer(settings, opened))() as session:
             return await work(session)
-    finally:
-        await database.close()
+    raise AssertionError
+
+
+def _ringer(settings: Settings, opened: AsyncExitStack) -> Ringer:
+    if settings.redis_url is None:
+        return _no_bell
+    redis = Redis(settings)
+    opened.push_async_callback(redis.close)
+    ringer = RedisRinger(redis)
+    opened.push_async_callback(ringer.close)
+    return ringer
 
 
 async def _no_bell(bells: list[Any]) -> None:
-    """Servers find the change by polling, within seconds."""
+    """Without Redis at hand, servers find the change by polling, within seconds."""
 
 
 async def find_team(session: AsyncSession, slug: str | None) -> Team:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobs.worker import run_worker
-
 from app.cli.connection import connected_settings
+from jobs.worker import run_worker
 
 
 def command() -> None:
