@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -126,7 +127,10 @@ def main() -> None:
     os.close(source)
     os.write(1, f"{program}\n".encode())
     os.close(1)
-    sys.exit(_keep(program, spec["stop_signals"], spec["grace_s"]))
+    code = _keep(program, spec["stop_signals"], spec["grace_s"])
+    if spec["sweep"]:
+        shutil.rmtree(spec["sweep"], ignore_errors=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

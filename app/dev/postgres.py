@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import signal
 import tempfile
 import time
@@ -133,6 +132,7 @@ class EmbeddedPostgres:
             stop_signals=(signal.SIGINT, signal.SIGQUIT) if self._durable else (signal.SIGQUIT,),
             owner=self._owner,
             hold=(self._lock.descriptor,),
+            sweep=self._socket_folder(),
         )
         self._await_ready(self._process)
 
@@ -149,7 +149,6 @@ class EmbeddedPostgres:
     def _forget(self) -> None:
         self._process = None
         self._lock.release()
-        shutil.rmtree(self._socket_folder(), ignore_errors=True)
 
     def _socket_folder(self) -> Path:
         """Short whatever the length of the data folder's path, and the same at every start."""

@@ -38,10 +38,12 @@ class KeptProcess:
         grace_s: float = 15.0,
         owner: int | None = None,
         hold: Sequence[int] = (),
+        sweep: Path | None = None,
     ) -> None:
         """Start the program. `log` takes its output, else our own standard error does; the keeper stops it by the
         signals in turn, `grace_s` apart. `owner` is a descriptor whose end-of-file means that the owner is gone
-        (by default a pipe to this process); the descriptors in `hold` stay open until the program has ended.
+        (by default a pipe to this process); the descriptors in `hold` stay open until the program has ended, then the
+        folder `sweep` is deleted.
         """
         spec: dict[str, Any] = {
             "argv": [str(part) for part in argv],
@@ -51,6 +53,7 @@ class KeptProcess:
             "stop_signals": [int(number) for number in stop_signals],
             "grace_s": grace_s,
             "hold": list(hold),
+            "sweep": str(sweep) if sweep else None,
         }
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600) if log else None
         try:

@@ -112,3 +112,15 @@ def test_unstartable_keeper_is_unavailable(monkeypatch: pytest.MonkeyPatch, tmp_
 
     with pytest.raises(Unavailable, match="cannot start /bin/true"):
         KeptProcess(["/bin/true"], log=tmp_path / "log")
+
+
+def test_sweep_is_deleted_when_the_program_has_ended(tmp_path: Path) -> None:
+    folder = tmp_path / "sockets"
+    folder.mkdir()
+    (folder / "left behind").touch()
+    program = KeptProcess(["/bin/sleep", "300"], sweep=folder)
+    assert folder.exists()
+
+    program.kill()
+
+    assert not folder.exists()

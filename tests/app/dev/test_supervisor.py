@@ -34,6 +34,7 @@ def test_ctrl_c_stops_everything_and_the_next_start_finds_the_data(start_dev: Ca
     assert again.process.wait(20) == 0
 
 
+@pytest.mark.usefixtures("made_folder")
 def test_second_one_on_the_same_folder_is_refused(start_dev: Callable[..., Dev]) -> None:
     first = start_dev()
     first.wait_for(lambda: "PostgreSQL ready" in first.output())
@@ -43,7 +44,6 @@ def test_second_one_on_the_same_folder_is_refused(start_dev: Callable[..., Dev])
     assert second.process.wait(20) == 1
     assert f"Parley already runs on {first.folder} (process {first.process.pid})." in second.output()
     assert "Traceback" not in second.output()
-    first.wait_until_ready()
     assert first.process.poll() is None
 
 
@@ -56,6 +56,7 @@ def test_taken_port_is_said_before_anything_is_started(start_dev: Callable[..., 
     assert not (dev.folder / "postgres").exists()
 
 
+@pytest.mark.usefixtures("made_folder")
 def test_what_dies_is_started_again_at_the_same_address(start_dev: Callable[..., Dev]) -> None:
     dev = start_dev()
     dev.wait_until_ready()
@@ -71,6 +72,7 @@ def test_what_dies_is_started_again_at_the_same_address(start_dev: Callable[...,
     assert "The worker ended with code 137; it is started again in 0.5 s." in dev.output()
 
 
+@pytest.mark.usefixtures("made_folder")
 async def test_start_after_sigkill_recovers(start_dev: Callable[..., Dev]) -> None:
     dev = start_dev()
     dev.wait_until_ready()
