@@ -1,5 +1,5 @@
 """A running endpoint, as the transports are tested on."""
 
-from tests.fixtures.http import endpoint, serve
+from tests.fixtures.http import endpoint, serve, shared_database_url
 
-__all__ = ["endpoint", "serve"]
+__all__ = ["endpoint", "serve", "shared_database_url"]

@@ -1,0 +1,40 @@
+import { Client, fetchExchange } from '@urql/core';
+import { onEnd, pipe, subscribe } from 'wonka';
+import { AGENTS, CREATE_AGENT, TEAM_EVENTS } from './documents.mjs';
+import { AUTHORIZATION, PARLEY_URL, play } from './story.mjs';
+
+const client = new Client({
+  url: PARLEY_URL,
+  preferGetMethod: false,
+  fetchSubscriptions: true,
+  fetchOptions: { headers: { authorization: AUTHORIZATION } },
+  exchanges: [fetchExchange],
+});
+
+// urql does not reconnect event streams: whatever ends one, subscribe again from the last cursor.
+function follow(after, next) {
+  let stopped = false;
+  let stream;
+  const start = () => {
+    stream = pipe(
+      client.subscription(TEAM_EVENTS, { after }),
+      onEnd(() => stopped || setTimeout(start, 50)),
+      subscribe(({ data }) => {
+        if (!data?.teamEvents || data.teamEvents.cursor === after) return;
+        after = data.teamEvents.cursor;
+        next(data.teamEvents);
+      }),
+    );
+  };
+  start();
+  return () => {
+    stopped = true;
+    stream.unsubscribe();
+  };
+}
+
+await play({
+  agents: async () => (await client.query(AGENTS, {}).toPromise()).data.agents,
+  createAgent: async (slug) => (await client.mutation(CREATE_AGENT, { slug }).toPromise()).data.createAgent,
+  follow,
+});
