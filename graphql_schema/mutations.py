@@ -108,10 +108,11 @@ def mutation(
                     raise
                 return refusal
 
-        resolver.__annotations__ = {"info": Info, "input": hints["input"], "return": result | None}
+        taken: Any = Annotated[hints["input"], strawberry.argument(description="What to do.")]
+        resolver.__annotations__ = {"info": Info, "input": taken, "return": result | None}
         parameters = [
             inspect.Parameter("info", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Info),
-            inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hints["input"]),
+            inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=taken),
         ]
         resolver.__signature__ = inspect.Signature(parameters, return_annotation=result | None)  # type: ignore[attr-defined]
         return strawberry.mutation(resolver=resolver, name=name, description=description, metadata={NEEDS: needs})

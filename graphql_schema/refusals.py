@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
+from strawberry.utils.str_converters import to_camel_case
 
 from app import errors
 from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
@@ -58,8 +59,14 @@ class FeatureDisabled(Refusal):
 
 
 def _invalid(error: errors.AppError) -> Refusal:
-    problems = [FieldProblem(**problem) for problem in error.details["problems"]]
+    problems = [_problem(problem) for problem in error.details["problems"]]
     return InvalidInput(message=error.message, code=error.code, problems=problems)
+
+
+def _problem(found: errors.FieldProblem) -> FieldProblem:
+    """A path in a file is in the file's words, one in an input in the schema's."""
+    path = found["path"] if found["line"] else ".".join(to_camel_case(part) for part in found["path"].split("."))
+    return FieldProblem(path=path, message=found["message"], line=found["line"])
 
 
 def _forbidden(error: errors.AppError) -> Refusal:

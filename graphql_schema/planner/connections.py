@@ -21,6 +21,7 @@ from app.ids import Prefix
 from graphql_schema.planner.comparisons import Comparable, IntComparison, comparable
 from graphql_schema.planner.keyset import DEFAULT_ROWS, MOST_ROWS
 from graphql_schema.planner.mapping import MAPS, PLAN, Column, Many, lazily, planned_field
+from graphql_schema.publish_enum import publish_enum
 from graphql_schema.scalars import Cursor
 from graphql_schema.scalars import DateTime as DateTimeScalar
 
@@ -61,7 +62,11 @@ class Direction(Enum):
     DESC = "desc"
 
 
-strawberry.enum(Direction, description="ASC: smallest, earliest or A first; DESC: the other way. Nulls stand last.")
+publish_enum(
+    Direction,
+    "Which way an order goes. Nulls stand last either way.",
+    {Direction.ASC: "Smallest, earliest or A first.", Direction.DESC: "Largest, latest or Z first."},
+)
 
 
 @strawberry.type(description="Where a page lies in its list.")

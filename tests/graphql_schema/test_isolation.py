@@ -1,0 +1,174 @@
+"""Nothing crosses teams: every field that takes an id is tried with every id of another team, by every role.
+
+The fields are found by walking the schema, so that a new one is tried without anybody remembering it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    Undefined,
+    get_named_type,
+    is_composite_type,
+    is_required_argument,
+    is_required_input_field,
+)
+
+from app.auth.roles import Role
+from graphql_schema.schema import schema
+from tests.fixtures.parley import Parley, TeamKit
+
+CORE = schema._schema
+SAMPLES: dict[str, Any] = {
+    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {}, "Cursor": "x",
+}  # fmt: skip
+NO_SUCH_THING = {"NOT_FOUND", "FORBIDDEN", "INVALID_INPUT"}
+FOUND_NOTHING = (None, [], [None])
+
+
+def takes_id(of: GraphQLInputType, seen: tuple[str, ...] = ()) -> bool:
+    named = get_named_type(of)
+    if isinstance(named, GraphQLInputObjectType):
+        inner = [field.type for field in named.fields.values()]
+        return named.name not in seen and any(takes_id(field, (*seen, named.name)) for field in inner)
+    return named.name == "ID"
+
+
+def filled(of: GraphQLInputType, foreign: str) -> Any:
+    """A value of this type, with the foreign id wherever an id fits; recursion ends at what is not required."""
+    if isinstance(of, GraphQLNonNull):
+        return filled(of.of_type, foreign)
+    if isinstance(of, GraphQLList):
+        return [filled(of.of_type, foreign)]
+    if isinstance(of, GraphQLInputObjectType):
+        wanted = {
+            name: field
+            for name, field in of.fields.items()
+            if is_required_input_field(field) or get_named_type(field.type).name in {"ID", "IDComparison"}
+        }
+        return {name: filled(field.type, foreign) for name, field in wanted.items()}
+    if isinstance(of, GraphQLEnumType):
+        return next(iter(of.values))
+    return foreign if of.name == "ID" else SAMPLES[of.name]
+
+
+def root_operations(
+    root: GraphQLObjectType | None, verb: str, foreign: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name, document and variables of every root field that takes an id."""
+    assert root is not None
+    for name, field in root.fields.items():
+        if not any(takes_id(argument.type) for argument in field.args.values()):
+            continue
+        given = {
+            key: argument
+            for key, argument in field.args.items()
+            if is_required_argument(argument) or takes_id(argument.type)
+        }
+        declared = ", ".join(f"${key}: {argument.type}" for key, argument in given.items())
+        passed = ", ".join(f"{key}: ${key}" for key in given)
+        named = get_named_type(field.type)
+        selection = selected(named) if is_composite_type(named) else ""
+        variables = {key: filled(argument.type, foreign) for key, argument in given.items()}
+        yield name, f"{verb} ({declared}) {{ {name}({passed}) {selection} }}", variables
+
+
+def selected(of: Any) -> str:
+    if of.name.endswith("Connection"):
+        return "{ __typename nodes { __typename id } totalCount }"
+    if of.name.endswith("Result"):
+        return "{ __typename ... on Refusal { code message } }"
+    return "{ __typename ... on Node { id } }" if of.name == "Node" else "{ __typename }"
+
+
+def foreign_ids(team: TeamKit, team_id: str) -> list[str]:
+    return [team.agent_id, *(team.key_id(role) for role in Role), team_id]
+
+
+async def fingerprint(parley: Parley, team: TeamKit) -> Any:
+    """Everything that the team owns."""
+    return await parley.value(
+        """select md5(concat(
+            (select json_agg(t)::text from team t where id = $1),
+            (select json_agg(a order by a.id)::text from agent a where team_id = $1),
+            (select json_agg(k order by k.id)::text from api_key k where team_id = $1),
+            (select json_agg(r order by r.id)::text from handoff_rule r where team_id = $1),
+            (select count(*) from event where team_id = $1)))""",
+        team.id,
+    )
+
+
+async def test_no_query_or_mutation_reaches_another_team(parley: Parley) -> None:
+    other_id = (await parley.run("{ team { id } }", secret=parley.other.secrets[Role.ADMIN]))["team"]["id"]
+    before = await fingerprint(parley, parley.other)
+    tried = set()
+
+    for role in Role:
+        for foreign in foreign_ids(parley.other, other_id):
+            for root, verb in ((CORE.query_type, "query"), (CORE.mutation_type, "mutation")):
+                for name, document, variables in root_operations(root, verb, foreign):
+                    tried.add(name)
+                    answer = (await parley.post(document, variables, role=role)).json()
+                    assert_reveals_nothing(name, answer)
+
+    assert {"node", "nodes", "agents", "pauseAgent", "updateAgent", "revokeApiKey", "createApiKey"} <= tried
+    assert await fingerprint(parley, parley.other) == before
+
+
+def assert_reveals_nothing(name: str, answer: dict[str, Any]) -> None:
+    if "errors" in answer:
+        assert answer["errors"][0]["extensions"]["code"] in NO_SUCH_THING, (name, answer)
+        return
+    value = answer["data"][name]
+    if isinstance(value, dict) and "nodes" in value:
+        assert (value["nodes"], value["totalCount"]) == ([], 0), (name, answer)
+    elif isinstance(value, dict):
+        assert value.get("code") in NO_SUCH_THING, (name, answer)
+    else:
+        assert value in FOUND_NOTHING, (name, answer)
+
+
+async def test_no_subscription_follows_another_team(parley: Parley) -> None:
+    tried = set()
+    for role in Role:
+        for name, document, variables in root_operations(CORE.subscription_type, "subscription", parley.other.agent_id):
+            tried.add(name)
+            answer = await parley.client.post(
+                "/graphql",
+                json={"query": document, "variables": variables},
+                headers={
+                    "Authorization": f"Bearer {parley.home.secrets[role]}",
+                    "Accept": "text/event-stream",
+                },
+            )
+            assert any(code in answer.text for code in NO_SUCH_THING), (name, role, answer.text)
+
+    assert "agentEvents" in tried
+
+
+async def test_database_itself_refuses_a_link_across_teams(parley: Parley) -> None:
+    link = "update api_key set role = 'agent', agent_id = $1 where id = $2"
+    connection = await asyncpg.connect(parley.settings.database_url)
+
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        await connection.execute(link, parley.other.luke.id, parley.home.key_ids[Role.ANALYST])
+
+    await connection.close()
+
+
+def test_walk_understands_defaults() -> None:
+    """Guards the walk itself: what is neither required nor an id is left out."""
+    argument = CORE.query_type.fields["agents"].args["first"]  # type: ignore[union-attr]
+
+    assert not is_required_argument(argument)
+    assert argument.default_value is Undefined
