@@ -1,0 +1,50 @@
+"""`python -m benchmarks [reads|fanout|all] [--quick | --full]`: prints tables and keeps the figures as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks import reads, tables
+from benchmarks.stage import stage
+
+RESULTS = Path(__file__).parent / "results" / "latest.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "all"), default="all")
+    depth = parser.add_mutually_exclusive_group()
+    depth.add_argument("--quick", action="store_true", help="two short rounds: whether it runs, not how fast")
+    depth.add_argument("--full", action="store_true", help="60,000 events to show that memory stays flat")
+    chosen = parser.parse_args()
+    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine()}
+    with stage() as set_up:
+        if chosen.what in ("reads", "all"):
+            rounds, seconds = (2, 1.0) if chosen.quick else (7, 3.0)
+            found["reads"] = reads.measure(set_up, rounds=rounds, seconds=seconds)
+            print(tables.reads(found["reads"]))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"\nKept in {os.path.relpath(RESULTS)}")
+
+
+def machine() -> dict[str, Any]:
+    memory_gb = round(psutil.virtual_memory().total / 1e9)
+    return {
+        "cores": os.cpu_count(),
+        "memory_gb": memory_gb,
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The Python servers that Parley is measured against."""
