@@ -36,13 +36,16 @@ class Timestamped:
     updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())
 
 
-def text_enum(kind: type[PyEnum]) -> Enum:
-    """An enum kept as its value in a text column with a check: adding a value is a cheap migration."""
+def text_enum(kind: type[PyEnum], *, checked: bool = True, length: int = 32) -> Enum:
+    """An enum kept as its value in a text column with a check: adding a value is a cheap migration.
+
+    Unchecked for a table that gains kinds with every version and is too large to check again.
+    """
     return Enum(
         kind,
         native_enum=False,
-        create_constraint=True,
-        length=32,
+        create_constraint=checked,
+        length=length,
         name=_snake(kind.__name__),
         values_callable=lambda e: [member.value for member in e],
     )

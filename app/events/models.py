@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, Index, SmallInteger, String, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.base import Base, text_enum
 from app.events.kinds import EventKind
 from app.ids import new_id
 
@@ -32,7 +32,7 @@ class Event(Base):
     at: Mapped[datetime] = mapped_column(primary_key=True, server_default=func.now())
     position: Mapped[int] = mapped_column(BigInteger, server_default=text("event_position()"))
     team_id: Mapped[UUID]
-    kind: Mapped[EventKind] = mapped_column(String(64))
+    kind: Mapped[EventKind] = mapped_column(text_enum(EventKind, checked=False, length=64))
     actor: Mapped[str] = mapped_column(String(120))
     api_key_id: Mapped[UUID | None]
     agent_id: Mapped[UUID | None]

@@ -1,0 +1,94 @@
+"""Every example in the README and the docs works as it stands.
+
+A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it stands for an agent's id. A
+subscription has to catch up. A `bash` block is run by bash, in order within its page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from graphql import OperationType, parse
+from graphql.utilities import get_operation_ast
+
+from app.auth.roles import Role
+from app.dev.demo import ensure_demo
+from tests.fixtures.parley import Parley
+
+PAGES = [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
+FENCE = re.compile(r"^```(graphql|bash)\n(.*?)^```$", re.S | re.M)
+KEY = "parley_key_of_the_documentation_tests"
+STREAM_S = "2"
+
+
+def examples(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        blocks = [text for kind, text in FENCE.findall(page.read_text()) if kind == language]
+        found += [(f"{page.name}:{number}", text) for number, text in enumerate(blocks, 1)]
+    return found
+
+
+@pytest.fixture
+async def demo(parley: Parley, tmp_path: Path) -> AsyncIterator[Parley]:
+    await ensure_demo(parley.settings.model_copy(update={"demo_key": KEY, "data_dir": tmp_path}))
+    yield parley
+
+
+@pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])
+async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
+    agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
+    operation = text.replace("AGENT_ID", agent)
+    node = get_operation_ast(parse(operation))
+    assert node is not None, f"{name}: one operation a block"
+
+    if node.operation is OperationType.SUBSCRIPTION:
+        assert "CaughtUp" in await first_item(demo, operation)
+    else:
+        data = await demo.run(operation, secret=KEY)
+        assert None not in data.values(), data
+        if node.operation is OperationType.MUTATION:
+            assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+
+
+async def first_item(demo: Parley, operation: str) -> str:
+    """The first item of a stream; it must name its type so that the marker can be seen."""
+    headers = {"Authorization": f"Bearer {KEY}", "Accept": "text/event-stream"}
+    async with demo.client.stream("POST", "/graphql", json={"query": operation}, headers=headers) as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("data: "):
+                return line
+    raise AssertionError("the stream ended without an item")
+
+
+async def test_bash_examples_of_the_readme(demo: Parley) -> None:
+    blocks = [text for name, text in examples("bash") if name.startswith("README.md")]
+    script = "\n".join(blocks).replace("http://localhost:8000", demo.url).replace("parley_…", KEY)
+    script = script.replace("curl -sN", f"curl -sN --max-time {STREAM_S}")
+
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", script, stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]}
+    )
+    output = (await process.communicate())[0].decode()
+
+    assert '"role" : "ADMIN"' in output or '"role":"ADMIN"' in output
+    assert '"__typename":"AgentPayload"' in output
+    assert '"CaughtUp"' in output
+
+
+async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
+    for name, text in examples("graphql"):
+        if name.startswith("analyse.md"):
+            assert await demo.run(text, role=Role.ANALYST)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target
