@@ -30,8 +30,9 @@ format: $(VENV)/dev.stamp ## Format the code and mend what ruff can mend
 	$(BIN)/python -m ruff check --fix-only --quiet .
 	$(BIN)/python -m ruff format .
 
-schema: $(VENV)/run.stamp ## Export schema.graphql
+schema: $(VENV)/run.stamp ## Export schema.graphql and docs/settings.md from the code
 	$(BIN)/python -m app.cli schema export
+	$(BIN)/python -m app.cli settings --markdown > docs/settings.md
 
 bench: $(VENV)/dev.stamp ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -40,8 +40,8 @@ def page() -> str:
     lines = [
         "# Settings",
         "",
-        "Every setting is an environment variable. A wrong one stops the start and names itself. This page is made by",
-        "`parley settings --markdown`; a test fails when it is stale.",
+        "Every setting is an environment variable. A wrong one stops the start and names itself. `parley settings`",
+        "shows the values in force. This page is made from the code by `make schema`; a test fails when it is stale.",
         "",
         "| Variable | Default | Meaning |",
         "|---|---|---|",

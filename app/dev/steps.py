@@ -16,10 +16,10 @@ class Steps:
         self.console = console
 
     @contextmanager
-    def step(self, doing: str, done: str) -> Iterator[None]:
-        """A spinner on a terminal, a line elsewhere; `done` stays on the screen."""
+    def step(self, doing: str, done: str, *, others_write: bool = False) -> Iterator[None]:
+        """A spinner on a terminal, a line elsewhere and where `others_write` too; `done` stays on the screen."""
         started = time.monotonic()
-        if self.console.is_terminal:
+        if self.console.is_terminal and not others_write:
             with self.console.status(f"{doing} …"):
                 yield
         else:

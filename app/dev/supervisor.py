@@ -75,7 +75,7 @@ class Supervisor:
             upgrade(addresses["DATABASE_URL"])
         with self._steps.step("Looking for the demo team", "Demo team ready"):
             key = asyncio.run(ensure_demo(settings))
-        with self._steps.step("Starting the API and the worker", "API and worker ready"):
+        with self._steps.step("Starting the API and the worker", "API and worker ready", others_write=True):
             self._start_programs(settings, addresses)
         host = port.reachable_host(settings.host)
         address = f"http://{f'[{host}]' if ':' in host else host}:{chosen_port}"

@@ -1,7 +1,10 @@
 """`parley settings` shows every setting, hides secrets, and writes the page of the documentation."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import app
+from app.cli.settings import page
 from app.config import Settings, environment_name
 from tests.app.cli.conftest import Answer
 
@@ -35,3 +38,9 @@ def test_page_has_a_row_for_every_setting(parley: Callable[..., Answer]) -> None
 
 def test_page_does_not_depend_on_the_environment(parley: Callable[..., Answer]) -> None:
     assert parley("settings", "--markdown").out == parley("settings", "--markdown", PARLEY_PORT="9999").out
+
+
+def test_page_in_the_documentation_is_not_stale() -> None:
+    found = (Path(app.__file__).parents[1] / "docs" / "settings.md").read_text(encoding="utf-8")
+
+    assert found == page(), "run: make schema"

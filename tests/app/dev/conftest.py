@@ -16,7 +16,7 @@ import pytest
 from app.dev import port
 from app.dev.postgres import make_data_folder
 
-READY_WITHIN_S = 40
+READY_WITHIN_S = 60
 FAMILY = {
     "app.cli serve": "API",
     "app.cli worker": "worker",

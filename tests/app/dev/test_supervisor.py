@@ -10,7 +10,7 @@ from app.dev import port, running
 from app.dev.process import is_running
 from tests.app.dev.conftest import Dev
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
 
 def test_ctrl_c_stops_everything_and_the_next_start_finds_the_data(start_dev: Callable[..., Dev]) -> None:
