@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.auth.models import ApiKey
@@ -46,7 +47,12 @@ async def issue(
         expires_at=expires_at,
     )
     session.add(key)
-    await session.flush()
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        if "fk_api_key_team_id_agent_id" not in str(error.orig):
+            raise
+        raise NotFound("There is no such agent in this team.") from None
     append(
         session,
         EventKind.KEY_CREATED,

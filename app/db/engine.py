@@ -37,6 +37,7 @@ class Database:
             max_overflow=settings.pool_size,
             pool_timeout=ACQUIRE_TIMEOUT_S,
             pool_pre_ping=False,
+            hide_parameters=True,  # an error in the log must not carry what users wrote
             connect_args={"server_settings": self._server_settings(), "timeout": CONNECT_TIMEOUT_S},
         )
         self.sessions = async_sessionmaker(self.engine, expire_on_commit=False)
