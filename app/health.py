@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import asyncpg
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -50,12 +51,13 @@ class Health:
         return JSONResponse({"status": status, "checks": results}, 200 if ready else 503, _NOT_KEPT)
 
     async def _migrated(self) -> None:
-        found = await self._database.fetch("select version_num from alembic_version")
-        current = found[0]["version_num"] if found else "nothing"
+        try:
+            current = await self._database.fetchval("select version_num from alembic_version")
+        except asyncpg.UndefinedTableError:
+            current = None
         if current != self._head:
-            raise Unavailable(
-                f"The database is at migration {current}, this version needs {self._head}: run `parley migrate`."
-            )
+            at = f"is at migration {current}" if current else "is empty"
+            raise Unavailable(f"The database {at}, this version needs {self._head}: run `parley migrate`.")
 
 
 _NOT_KEPT = {"cache-control": "no-store"}

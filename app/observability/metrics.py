@@ -19,7 +19,9 @@ REFUSALS = Counter("parley_refusals_total", "Requests refused before execution, 
 RATE_LIMITED = Counter("parley_rate_limited_total", "Requests refused because their key spent its points.")
 AUTH_FAILURES = Counter("parley_auth_failures_total", "Authentications that failed, by reason.", ["reason"])
 CONNECTIONS = Gauge("parley_open_connections", "WebSockets and event streams open now.", ["transport"])
-EVENT_LAG = Histogram("parley_event_lag_seconds", "From the begin of a change to its event's delivery here.", buckets=_SECONDS)
+EVENT_LAG = Histogram(
+    "parley_event_lag_seconds", "From the begin of a change to its event's delivery here.", buckets=_SECONDS
+)
 EVENT_RECONNECTS = Counter("parley_event_reconnects_total", "Times that the wake-up connection had to be rebuilt.")
 EVENT_BELLS_LOST = Counter("parley_event_bells_lost_total", "Wake-ups that could not be sent; polling covers for them.")
 SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they do.", ["state"])  # live, replaying
@@ -28,9 +30,10 @@ SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted becau
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 
 
-def record(transport: str, operation: str, outcome: str, seconds: float) -> None:
+def record(transport: str, operation: str, outcome: str, seconds: float | None) -> None:
     REQUESTS.labels(transport, operation, outcome).inc()
-    LATENCY.labels(transport, operation).observe(seconds)
+    if seconds is not None:
+        LATENCY.labels(transport, operation).observe(seconds)
 
 
 async def _metrics(request: Request) -> Response:

@@ -178,7 +178,9 @@ class GraphQLEndpoint:
         operation, principal = exchange.operation, exchange.principal
         kind = operation.type.value if operation else "none"
         transport = "sse" if exchange.media is Media.EVENTS else "http"
-        metrics.record(transport, kind, _outcome(exchange.status), seconds)
+        # How long a stream was watched says nothing of how fast we are.
+        streamed = kind == "subscription" and exchange.status == 200
+        metrics.record(transport, kind, _outcome(exchange.status), None if streamed else seconds)
         self._access_log.write(
             exchange.request_id.decode(),
             exchange.status,

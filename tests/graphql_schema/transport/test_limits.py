@@ -9,14 +9,14 @@ from graphql import FieldNode, FragmentDefinitionNode, FragmentSpreadNode, Opera
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import Settings
+from app.config import Settings, load_settings
 from graphql_schema.transport.limits import document_problems, lexical_problem, variables_problem
 
 DOUBLE = "fragment A on Q { ...B ...B } fragment B on Q { x: f @d ...C ...C } fragment C on Q { f }"
 
 
 def problems(text: str, **limits: int) -> list[tuple[str, int, int]]:
-    found = document_problems(parse(text), Settings(**{f"max_{name}": value for name, value in limits.items()}))
+    found = document_problems(parse(text), load_settings(**{f"max_{name}": value for name, value in limits.items()}))
     return [
         (error.extensions["limit"], error.extensions["value"], error.extensions["maximum"])
         for error in found
