@@ -6,6 +6,7 @@ PARLEY_<NAME>. `docs/settings.md` is generated from this class; a wrong value st
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -97,6 +98,22 @@ class Settings(BaseSettings):
     )
     stalled_socket_s: float = Field(30.0, gt=0, description="A socket that takes nothing for this long is aborted.")
     idempotency_hours: Positive = Field(24, description="How long an idempotency key is remembered.")
+
+    team_day_budget_usd: Decimal = Field(
+        Decimal(50),
+        ge=0,
+        description="US dollars that one team's tasks may cost in a UTC day, unless the team has its own.",
+    )
+    team_month_budget_usd: Decimal = Field(
+        Decimal(500),
+        ge=0,
+        description="US dollars that one team's tasks may cost in a UTC month, unless it has its own.",
+    )
+    task_budget_usd: Decimal = Field(
+        Decimal("0.50"),
+        gt=0,
+        description="US dollars reserved for a task that is delegated without a budget of its own.",
+    )
 
     flags: Flags = Field(
         Flags(),

@@ -18,6 +18,10 @@ class Prefix(StrEnum):
     API_KEY = "key"
     EVENT = "event"
     HANDOFF_RULE = "rule"
+    TASK = "task"
+    ATTEMPT = "attempt"
+    TOOL_CALL = "call"
+    DEAD_LETTER = "letter"
 
 
 _PREFIXES = frozenset(prefix.value for prefix in Prefix)

@@ -56,7 +56,7 @@ async def update_fields(
     expected_version: int | None = None,
 ) -> Agent:
     """Change the given fields, checked together with those that stay; raises Conflict when the version moved on."""
-    agent = await _locked(session, team_id, agent_id)
+    agent = await lock(session, team_id, agent_id)
     if expected_version is not None and agent.version != expected_version:
         raise Conflict(f"{agent.name} is at version {agent.version}, not {expected_version}. Read it again and retry.")
     before = await spec_of(session, agent)
@@ -124,7 +124,8 @@ def spec_from(agent: Agent, skills: list[SkillSpec]) -> AgentSpec:
     )
 
 
-async def _locked(session: AsyncSession, team_id: UUID, agent_id: UUID) -> Agent:
+async def lock(session: AsyncSession, team_id: UUID, agent_id: UUID) -> Agent:
+    """The agent's row, held until the transaction ends; raises NotFound."""
     # Without the key: rows that name the agent may be written meanwhile. Read anew: the session may hold old values.
     statement = select(Agent).where(Agent.team_id == team_id, Agent.id == agent_id).with_for_update(key_share=True)
     agent = await session.scalar(statement.execution_options(populate_existing=True))

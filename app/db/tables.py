@@ -2,12 +2,14 @@
 
 from app.agents import models as agents
 from app.auth import models as auth
+from app.budgets import models as budgets
 from app.db.base import Base
 from app.documents import models as documents
 from app.events import models as events
 from app.handoffs import models as handoffs
+from app.tasks import models as tasks
 from app.teams import models as teams
 
 metadata = Base.metadata
 
-__all__ = ["agents", "auth", "documents", "events", "handoffs", "metadata", "teams"]
+__all__ = ["agents", "auth", "budgets", "documents", "events", "handoffs", "metadata", "tasks", "teams"]

@@ -38,6 +38,7 @@ def append(
     team_id: UUID,
     actor: Actor,
     agent_id: UUID | None = None,
+    task_id: UUID | None = None,
     changes: dict[str, Any] | None = None,
 ) -> Event:
     event = Event(
@@ -46,6 +47,7 @@ def append(
         actor=actor.name,
         api_key_id=actor.api_key_id,
         agent_id=agent_id,
+        task_id=task_id,
         changes=changes or {},
     )
     session.add(event)

@@ -25,6 +25,7 @@ class Event(Base):
         Index("ix_event_order", "position", "id"),
         Index("ix_event_team", "team_id", "position", "id"),
         Index("ix_event_agent", "agent_id", "position", "id", postgresql_where=text("agent_id is not null")),
+        Index("ix_event_task", "task_id", "position", "id", postgresql_where=text("task_id is not null")),
         {"postgresql_partition_by": "RANGE (at)"},
     )
 
@@ -36,6 +37,7 @@ class Event(Base):
     actor: Mapped[str] = mapped_column(String(120))
     api_key_id: Mapped[UUID | None]
     agent_id: Mapped[UUID | None]
+    task_id: Mapped[UUID | None]
     changes: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
 
 

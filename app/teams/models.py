@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, String
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Numeric, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, Identified, Timestamped, text_enum
@@ -28,6 +29,7 @@ class Team(Identified, Timestamped, Base):
     __tablename__ = "team"
     __table_args__ = (
         CheckConstraint("slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'", name="slug"),
+        CheckConstraint("day_budget_usd >= 0 and month_budget_usd >= 0", name="budgets"),
         # Checked at commit: a team and its first agent may be written in one transaction.
         ForeignKeyConstraint(
             ["id", "default_agent_id"],
@@ -47,3 +49,6 @@ class Team(Identified, Timestamped, Base):
     flags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     context_variables: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     trusted_only_roles: Mapped[list[Any]] = mapped_column(server_default="[]")
+    # US dollars; without a value the installation's setting counts.
+    day_budget_usd: Mapped[Decimal | None] = mapped_column(Numeric(14, 6))
+    month_budget_usd: Mapped[Decimal | None] = mapped_column(Numeric(14, 6))

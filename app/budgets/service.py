@@ -1,0 +1,196 @@
+"""Reserves money before work is dispatched, charges what it costs, and settles when it ends.
+
+Each reservation is one conditional update, so no race exceeds a cap. Accounts are locked upwards: a task's own, those
+of the tasks above it, the team's day, its month. Whoever also locks tasks or agents does so before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_DOWN, Decimal
+from uuid import UUID
+
+from sqlalchemy import func, literal, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.budgets.errors import BudgetExhausted
+from app.budgets.models import USD, AccountKind, BudgetAccount
+from app.clock import now
+from app.events.kinds import EventKind
+from app.events.log import SYSTEM, append
+from app.ids import new_id
+
+CENT = Decimal("0.000001")  # the smallest amount that is kept
+NEAR = Decimal("0.8")  # the share of a team's cap at which an event warns, once for each account
+
+
+@dataclass(frozen=True, slots=True)
+class TeamCaps:
+    """What a team may spend in US dollars."""
+
+    day: Decimal
+    month: Decimal
+
+
+async def open_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
+    """An account for a first task, carved from the team's day and month; raises BudgetExhausted."""
+    day = await _reserve_from_team(session, team_id, caps, amount)
+    return await _insert(session, team_id, day, amount)
+
+
+async def open_below(
+    session: AsyncSession, *, team_id: UUID, parent_id: UUID, amount: Decimal | None, usual: Decimal
+) -> UUID:
+    """An account carved from another task's. Without an amount it gets the usual one, or half of what is left if that
+    is less: something stays for the parent itself and for its next subtask."""
+    if amount is None:
+        parent = await _locked(session, parent_id)
+        half = ((parent.cap - parent.reserved - parent.spent) / 2).quantize(CENT, ROUND_DOWN)
+        amount = min(usual, half) if half > 0 else usual
+    await _reserve(session, parent_id, amount)
+    return await _insert(session, team_id, parent_id, amount)
+
+
+async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> bool:
+    """Add a real cost, whatever the cap says; answers whether the account is still within it."""
+    mine = update(BudgetAccount).where(BudgetAccount.id == account_id)
+    within = await session.scalar(
+        mine.values(spent=BudgetAccount.spent + amount, updated_at=func.now()).returning(
+            BudgetAccount.spent + BudgetAccount.reserved <= BudgetAccount.cap
+        )
+    )
+    return bool(within)
+
+
+async def settle(session: AsyncSession, account_id: UUID) -> None:
+    """Pass on what was spent, give back the rest and close; nothing happens when it is closed already."""
+    account = await _locked(session, account_id)
+    if account.closed_at is not None:
+        return
+    due = account.spent - account.settled
+    for funder in await _funders(session, account):
+        await session.execute(
+            update(BudgetAccount)
+            .where(BudgetAccount.id == funder)
+            .values(
+                reserved=BudgetAccount.reserved - account.held, spent=BudgetAccount.spent + due, updated_at=func.now()
+            )
+        )
+    await session.execute(
+        update(BudgetAccount)
+        .where(BudgetAccount.id == account_id)
+        .values(held=0, settled=BudgetAccount.spent, closed_at=func.now(), updated_at=func.now())
+    )
+
+
+async def reopen(session: AsyncSession, *, account_id: UUID, caps: TeamCaps) -> None:
+    """Reserve what is left of a closed account anew, a first task's from the team's present day and month."""
+    account = await _locked(session, account_id)
+    left = account.cap - account.spent
+    if left <= 0:
+        raise _exhausted(account, left)
+    parent = await _read(session, account.parent_id)
+    parent_id: UUID = parent.id
+    if parent.kind is AccountKind.TASK:
+        await _reserve(session, parent_id, left)
+    else:
+        parent_id = await _reserve_from_team(session, account.team_id, caps, left)
+    await session.execute(
+        update(BudgetAccount)
+        .where(BudgetAccount.id == account_id)
+        .values(parent_id=parent_id, held=left, closed_at=None, updated_at=func.now())
+    )
+
+
+async def _reserve_from_team(session: AsyncSession, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
+    today = now().date()
+    month = await _period(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), None, caps.month)
+    day = await _period(session, team_id, AccountKind.TEAM_DAY, today, month, caps.day)
+    await _reserve(session, day, amount, caps.day)
+    await _reserve(session, month, amount, caps.month)
+    return day
+
+
+async def _period(
+    session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, parent_id: UUID | None, cap: Decimal
+) -> UUID:
+    """The team's account of this day or month, made when it is first needed."""
+    mine = (
+        (BudgetAccount.team_id == team_id)
+        & (BudgetAccount.kind == kind)
+        & (BudgetAccount.kind != AccountKind.TASK)
+        & (BudgetAccount.period == period)
+    )
+    found: UUID | None = await session.scalar(select(BudgetAccount.id).where(mine))
+    if found is None:
+        row = {"id": new_id(), "team_id": team_id, "kind": kind, "period": period, "parent_id": parent_id, "cap": cap}
+        await session.execute(insert(BudgetAccount).values(row).on_conflict_do_nothing())
+        found = await session.scalar(select(BudgetAccount.id).where(mine))
+        assert found is not None
+    return found
+
+
+async def _reserve(session: AsyncSession, account_id: UUID, amount: Decimal, cap: Decimal | None = None) -> None:
+    """Set aside, or raise BudgetExhausted. `cap` is the cap as it stands now, where it may have changed."""
+    limit = BudgetAccount.cap if cap is None else literal(cap, USD)
+    enough = limit - BudgetAccount.reserved - BudgetAccount.spent >= amount
+    account = await session.scalar(
+        update(BudgetAccount)
+        .where(BudgetAccount.id == account_id, BudgetAccount.closed_at.is_(None), enough)
+        .values(reserved=BudgetAccount.reserved + amount, cap=limit, updated_at=func.now())
+        .returning(BudgetAccount)
+        .execution_options(populate_existing=True)
+    )
+    if account is None:
+        raise _exhausted(await _read(session, account_id), amount, cap)
+    await _warn_near_cap(session, account)
+
+
+async def _warn_near_cap(session: AsyncSession, account: BudgetAccount) -> None:
+    used = account.reserved + account.spent
+    if account.kind is AccountKind.TASK or account.alerted or used < account.cap * NEAR:
+        return
+    await session.execute(update(BudgetAccount).where(BudgetAccount.id == account.id).values(alerted=True))
+    figures = {"cap": account.cap, "reserved": account.reserved, "spent": account.spent}
+    append(
+        session,
+        EventKind.BUDGET_NEAR_CAP,
+        team_id=account.team_id,
+        actor=SYSTEM,
+        changes={"scope": account.kind.value, **{name: float(figure) for name, figure in figures.items()}},
+    )
+
+
+async def _insert(session: AsyncSession, team_id: UUID, parent_id: UUID, amount: Decimal) -> UUID:
+    made = new_id()
+    row = {"id": made, "team_id": team_id, "kind": AccountKind.TASK, "parent_id": parent_id}
+    await session.execute(insert(BudgetAccount).values(**row, cap=amount, held=amount))
+    return made
+
+
+async def _funders(session: AsyncSession, account: BudgetAccount) -> list[UUID]:
+    """Who has reserved for this account, in locking order."""
+    parent = await _read(session, account.parent_id)
+    return [parent.id] if parent.parent_id is None or parent.kind is AccountKind.TASK else [parent.id, parent.parent_id]
+
+
+async def _locked(session: AsyncSession, account_id: UUID) -> BudgetAccount:
+    statement = select(BudgetAccount).where(BudgetAccount.id == account_id).with_for_update(key_share=True)
+    return (await session.scalars(statement.execution_options(populate_existing=True))).one()
+
+
+async def _read(session: AsyncSession, account_id: UUID | None) -> BudgetAccount:
+    statement = select(BudgetAccount).where(BudgetAccount.id == account_id)
+    return (await session.scalars(statement.execution_options(populate_existing=True))).one()
+
+
+def _exhausted(account: BudgetAccount, asked: Decimal, cap: Decimal | None = None) -> BudgetExhausted:
+    return BudgetExhausted(
+        scope=account.kind,
+        cap=account.cap if cap is None else cap,
+        reserved=account.reserved,
+        spent=account.spent,
+        asked=max(asked, Decimal(0)),
+    )

@@ -1,0 +1,46 @@
+"""Attempts: opened by a claim, told what they cost while they run, closed once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.budgets import service as budgets
+from app.tasks.failures import Failure, Usage
+from app.tasks.models import AttemptOutcome, Task, TaskAttempt
+
+
+def open_attempt(session: AsyncSession, task: Task) -> TaskAttempt:
+    attempt = TaskAttempt(team_id=task.team_id, task_id=task.id, agent_id=task.assignee_id, number=task.attempts_made)
+    session.add(attempt)
+    return attempt
+
+
+async def current(session: AsyncSession, task: Task) -> TaskAttempt:
+    """The attempt of a task that is in progress; whoever asks holds the task's row."""
+    mine = (TaskAttempt.task_id == task.id) & (TaskAttempt.number == task.attempts_made)
+    return (await session.scalars(select(TaskAttempt).where(mine).execution_options(populate_existing=True))).one()
+
+
+async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage) -> bool:
+    """Take what the attempt has used so far; answers whether tokens and cost are still within the task's limits.
+
+    Reports are totals, so one that comes twice counts once and one that comes late takes nothing back.
+    """
+    tokens = max(usage.tokens - attempt.tokens_used, 0)
+    cost = max(usage.cost - attempt.cost, Decimal(0))
+    attempt.tokens_used += tokens
+    attempt.cost += cost
+    task.tokens_used += tokens
+    task.cost += cost
+    affordable = await budgets.charge(session, task.budget_id, cost) if cost else True
+    return affordable and attempt.tokens_used <= task.max_tokens
+
+
+def close(attempt: TaskAttempt, outcome: AttemptOutcome, at: datetime, failure: Failure | None = None) -> None:
+    attempt.outcome, attempt.ended_at = outcome, at
+    if failure is not None:
+        attempt.error_code, attempt.error_message = failure.code, failure.message

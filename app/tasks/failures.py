@@ -1,0 +1,48 @@
+"""Why an attempt or a task failed, and what a run used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from app.agents.spec import Strict, text
+from app.tasks.retry_policy import FailureCode
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    code: str
+    message: str
+    may_pass: bool = False
+
+
+class Usage(Strict):
+    """What an attempt has used so far, in all."""
+
+    tokens: Annotated[int, Field(ge=0, le=2_000_000_000)] = 0
+    cost: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] = Decimal(0)
+
+
+class ReportedFailure(Strict):
+    """What an agent may say of its own failure."""
+
+    code: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,63}$")] = "FAILED"
+    message: Annotated[str, text(10_000, 1)]
+    may_pass: bool = True
+
+
+NOTHING = Usage()
+TIMED_OUT = Failure(FailureCode.TIMED_OUT, "The time given to the task ran out. What it had reported is kept.")
+LEASE_EXPIRED = Failure(FailureCode.LEASE_EXPIRED, "No heartbeat came before the lease ran out.", may_pass=True)
+PARENT_ENDED = Failure(FailureCode.PARENT_ENDED, "The task above it ended or started again.")
+
+
+def over_limit(what: str) -> Failure:
+    return Failure(FailureCode.LIMIT_EXCEEDED, f"The attempt used more than the task allows: {what}.")
+
+
+def dependency_failed(title: str, reason: str | None) -> Failure:
+    return Failure(FailureCode.DEPENDENCY_FAILED, f"It depends on '{title}', which did not complete: {reason or '?'}")

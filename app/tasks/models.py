@@ -1,0 +1,244 @@
+"""Tasks, their dependencies, attempts, tool calls and dead letters."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, SmallInteger, String, Text, Uuid, func, text
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.budgets.models import USD
+from app.db.base import Base, Identified, Timestamped, team_key, team_link, text_enum
+
+MAX_DEPTH = 3
+
+
+class TaskStatus(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+
+
+OPEN = frozenset({TaskStatus.PENDING, TaskStatus.IN_PROGRESS})
+FINAL = frozenset(TaskStatus) - OPEN
+
+
+class TaskType(StrEnum):
+    RESEARCH = "research"
+    REVIEW = "review"
+    ANALYZE = "analyze"
+    GENERATE = "generate"
+    SUMMARIZE = "summarize"
+    VALIDATE = "validate"
+    PLAN = "plan"
+    EXECUTE = "execute"
+
+
+class TaskPriority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+class AttemptOutcome(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    RELEASED = "released"
+
+
+class DeadLetterState(StrEnum):
+    OPEN = "open"
+    REPLAYED = "replayed"
+    DISCARDED = "discarded"
+
+
+class Task(Identified, Timestamped, Base):
+    """Claimable when pending, waiting for nothing and ready; in the order of `due_at`, where priority is a head start.
+
+    No `allowed_tools` or `allowed_agents` means no limit beyond the assignee's own.
+    """
+
+    __tablename__ = "task"
+    __table_args__ = (
+        team_key(),
+        team_link("creator_id", "agent"),
+        team_link("assignee_id", "agent"),
+        team_link("parent_id", "task"),
+        team_link("root_id", "task", deferrable=True, initially="DEFERRED"),
+        team_link("budget_id", "budget_account"),
+        CheckConstraint("creator_id <> assignee_id", name="no_self_delegation"),
+        CheckConstraint(f"depth between 1 and {MAX_DEPTH}", name="depth"),
+        CheckConstraint("(parent_id is null) = (depth = 1)", name="parent"),
+        CheckConstraint("(status = 'in_progress') = (claim_token is not null)", name="claim"),
+        CheckConstraint(
+            "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
+        ),
+        CheckConstraint("(claim_token is null) = (lease_until is null)", name="lease"),
+        CheckConstraint("waiting_for >= 0", name="waiting_for"),
+        CheckConstraint("status <> 'in_progress' or waiting_for = 0", name="started"),
+        Index("ix_task_assignee_open", "assignee_id", postgresql_where=text("status in ('pending', 'in_progress')")),
+        Index(
+            "ix_task_due",
+            "assignee_id",
+            "due_at",
+            "id",
+            postgresql_where=text("status = 'pending' and waiting_for = 0"),
+        ),
+        Index(
+            "ix_task_lease",
+            text("least(lease_until, deadline)"),
+            postgresql_where=text("status = 'in_progress'"),
+        ),
+        Index("ix_task_team_parent", "team_id", "parent_id", "id"),
+        Index("ix_task_team_root", "team_id", "root_id", "id"),
+        Index("ix_task_team_assignee", "team_id", "assignee_id", "id"),
+        Index("ix_task_team_creator", "team_id", "creator_id", "id"),
+    )
+
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
+    creator_id: Mapped[UUID]
+    assignee_id: Mapped[UUID]
+    on_behalf_of: Mapped[str] = mapped_column(String(120))
+    parent_id: Mapped[UUID | None]
+    root_id: Mapped[UUID]
+    depth: Mapped[int] = mapped_column(SmallInteger)
+    type: Mapped[TaskType] = mapped_column(text_enum(TaskType))
+    title: Mapped[str] = mapped_column(String(200))
+    instructions: Mapped[str] = mapped_column(Text)
+    context: Mapped[str] = mapped_column(Text, server_default="")
+    expected_output: Mapped[str] = mapped_column(Text, server_default="")
+    input_artifacts: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
+    priority: Mapped[TaskPriority] = mapped_column(text_enum(TaskPriority), server_default=TaskPriority.NORMAL.value)
+    max_tokens: Mapped[int] = mapped_column(server_default="4000")
+    max_tool_calls: Mapped[int] = mapped_column(server_default="10")
+    timeout_s: Mapped[int] = mapped_column(server_default="120")
+    model_tier: Mapped[int | None] = mapped_column(SmallInteger)
+    allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    allowed_agents: Mapped[list[UUID] | None] = mapped_column(ARRAY(Uuid()))
+    budget_id: Mapped[UUID]
+    status: Mapped[TaskStatus] = mapped_column(text_enum(TaskStatus), server_default=TaskStatus.PENDING.value)
+    waiting_for: Mapped[int] = mapped_column(server_default="0")
+    due_at: Mapped[datetime]
+    ready_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    attempts_made: Mapped[int] = mapped_column(SmallInteger, server_default="0")
+    attempts_allowed: Mapped[int] = mapped_column(SmallInteger)
+    claim_token: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]
+    deadline: Mapped[datetime | None]
+    progress: Mapped[str] = mapped_column(Text, server_default="")
+    result: Mapped[str | None] = mapped_column(Text)
+    output: Mapped[dict[str, Any] | None]
+    result_artifacts: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
+    error_code: Mapped[str | None] = mapped_column(String(64))
+    error_message: Mapped[str | None] = mapped_column(Text)
+    tokens_used: Mapped[int] = mapped_column(server_default="0")
+    cost: Mapped[Decimal] = mapped_column(USD, server_default="0")
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class TaskDependency(Base):
+    """`task_id` starts when `needs_id` has completed."""
+
+    __tablename__ = "task_dependency"
+    __table_args__ = (
+        team_link("task_id", "task"),
+        team_link("needs_id", "task"),
+        CheckConstraint("task_id <> needs_id", name="not_itself"),
+        Index("ix_task_dependency_needs", "needs_id"),
+    )
+
+    team_id: Mapped[UUID]
+    task_id: Mapped[UUID] = mapped_column(primary_key=True)
+    needs_id: Mapped[UUID] = mapped_column(primary_key=True)
+
+
+class TaskAttempt(Identified, Base):
+    """One run of a task, under one claim."""
+
+    __tablename__ = "task_attempt"
+    __table_args__ = (
+        team_key(),
+        team_link("task_id", "task"),
+        team_link("agent_id", "agent"),
+        CheckConstraint("(outcome = 'running') = (ended_at is null)", name="ended"),
+        Index("uq_task_attempt_number", "task_id", "number", unique=True),
+    )
+
+    team_id: Mapped[UUID]
+    task_id: Mapped[UUID]
+    agent_id: Mapped[UUID]
+    number: Mapped[int] = mapped_column(SmallInteger)
+    outcome: Mapped[AttemptOutcome] = mapped_column(
+        text_enum(AttemptOutcome), server_default=AttemptOutcome.RUNNING.value
+    )
+    error_code: Mapped[str | None] = mapped_column(String(64))
+    error_message: Mapped[str | None] = mapped_column(Text)
+    tokens_used: Mapped[int] = mapped_column(server_default="0")
+    cost: Mapped[Decimal] = mapped_column(USD, server_default="0")
+    started_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    ended_at: Mapped[datetime | None]
+
+
+class ToolCall(Identified, Base):
+    """A call that an agent made while it worked on a task."""
+
+    __tablename__ = "tool_call"
+    __table_args__ = (
+        team_key(),
+        team_link("task_id", "task"),
+        team_link("attempt_id", "task_attempt"),
+        team_link("created_task_id", "task"),
+        Index("ix_tool_call_task", "task_id", "id"),
+    )
+
+    team_id: Mapped[UUID]
+    task_id: Mapped[UUID]
+    attempt_id: Mapped[UUID]
+    name: Mapped[str] = mapped_column(String(120))
+    arguments: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    result: Mapped[str | None] = mapped_column(Text)
+    error: Mapped[str | None] = mapped_column(Text)
+    created_task_id: Mapped[UUID | None]
+    started_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    ended_at: Mapped[datetime | None]
+
+
+class DeadLetter(Identified, Base):
+    """A task that failed for good and waits for a person."""
+
+    __tablename__ = "dead_letter"
+    __table_args__ = (
+        team_key(),
+        team_link("task_id", "task"),
+        team_link("replay_id", "task"),
+        CheckConstraint("(state = 'open') = (resolved_at is null)", name="resolved"),
+        CheckConstraint("(state = 'replayed') = (replay_id is not null)", name="replayed"),
+        Index("ix_dead_letter_team_state", "team_id", "state", "id"),
+        Index("uq_dead_letter_open", "task_id", unique=True, postgresql_where=text("state = 'open'")),
+    )
+
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
+    task_id: Mapped[UUID]
+    reason: Mapped[str] = mapped_column(Text)
+    state: Mapped[DeadLetterState] = mapped_column(
+        text_enum(DeadLetterState), server_default=DeadLetterState.OPEN.value
+    )
+    resolved_by: Mapped[str | None] = mapped_column(String(120))
+    note: Mapped[str | None] = mapped_column(Text)
+    replay_id: Mapped[UUID | None]
+    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    resolved_at: Mapped[datetime | None]

@@ -1,0 +1,35 @@
+"""Which failures may pass, and how long to wait before the next attempt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+RETRIES = 2
+ATTEMPTS = 1 + RETRIES
+BACK_OFF_S = (2.0, 8.0)
+JITTER = 0.2  # each wait is up to this share shorter or longer, so that what failed together does not return together
+
+
+class FailureCode(StrEnum):
+    """What Parley itself finds; an agent may report a code of its own."""
+
+    LEASE_EXPIRED = "LEASE_EXPIRED"
+    TIMED_OUT = "TIMED_OUT"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    CONTRACT_VIOLATED = "CONTRACT_VIOLATED"
+    DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
+    PARENT_ENDED = "PARENT_ENDED"
+    CANCELLED = "CANCELLED"
+
+
+_CANNOT_PASS = frozenset(FailureCode) - {FailureCode.LEASE_EXPIRED}
+
+
+def wait_before_retry(*, code: str, may_pass: bool, made: int, allowed: int, chance: float) -> timedelta | None:
+    """The wait before the next attempt, or None when there is to be none. `chance` is a random number, 0 to 1."""
+    left = allowed - made
+    if left <= 0 or not may_pass or code in _CANNOT_PASS:
+        return None
+    wait = BACK_OFF_S[max(len(BACK_OFF_S) - left, 0)]
+    return timedelta(seconds=wait * (1 - JITTER + 2 * JITTER * chance))

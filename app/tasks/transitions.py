@@ -1,0 +1,263 @@
+"""Every change of a task's state: one function each, under the task's row lock, fenced by the claim where one is due.
+
+Locks are taken in one order: the team's turn for waits, the assignee's row, tasks by id, budget accounts upwards.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents.models import Agent, AgentStatus
+from app.errors import Conflict, Forbidden, NotFound
+from app.events.kinds import EventKind
+from app.events.log import SYSTEM, Actor
+from app.tasks import attempts, dead_letters
+from app.tasks.ending import end, end_below
+from app.tasks.errors import ClaimLost
+from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, over_limit
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
+from app.tasks.narration import tell
+from app.tasks.retry_policy import FailureCode, wait_before_retry
+
+LEASE_S = range(5, 301)
+
+
+async def claim(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    agent_id: UUID,
+    types: Collection[TaskType] | None,
+    lease_s: int,
+    actor: Actor,
+) -> Task | None:
+    """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
+    statement = (
+        select(Task, func.clock_timestamp())
+        .join(Agent, Agent.id == Task.assignee_id)
+        .where(
+            Task.team_id == team_id,
+            Task.assignee_id == agent_id,
+            Task.status == TaskStatus.PENDING,
+            Task.waiting_for == 0,
+            Task.ready_at <= func.clock_timestamp(),
+            Agent.status == AgentStatus.ACTIVE,
+        )
+        .order_by(Task.due_at, Task.id)
+        .limit(1)
+        .with_for_update(of=Task, key_share=True, skip_locked=True)
+    )
+    if types is not None:
+        statement = statement.where(Task.type.in_(types))
+    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
+    if row is None:
+        return None
+    task, at = row
+    task.status, task.claim_token = TaskStatus.IN_PROGRESS, uuid4()
+    task.attempts_made += 1
+    task.started_at = task.started_at or at
+    task.lease_until = at + timedelta(seconds=lease_s)
+    task.deadline = at + timedelta(seconds=task.timeout_s)
+    attempts.open_attempt(session, task)
+    tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
+    return task  # type: ignore[no-any-return]
+
+
+async def held(
+    session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, agent_id: UUID | None = None
+) -> tuple[Task, TaskAttempt, datetime]:
+    """A claimed task, locked, with its attempt; raises ClaimLost. `agent_id`: the caller acts as this agent only."""
+    task, at = await locked(session, team_id=team_id, task_id=task_id)
+    if agent_id is not None and task.assignee_id != agent_id:
+        raise _not_yours()
+    if task.status is not TaskStatus.IN_PROGRESS or task.claim_token != claim_token:
+        raise ClaimLost
+    return task, await attempts.current(session, task), at
+
+
+async def locked(
+    session: AsyncSession, *, team_id: UUID, task_id: UUID, skip_locked: bool = False
+) -> tuple[Task, datetime]:
+    statement = (
+        select(Task, func.clock_timestamp())
+        .where(Task.team_id == team_id, Task.id == task_id)
+        .with_for_update(key_share=True, skip_locked=skip_locked)
+    )
+    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
+    if row is None:
+        raise NotFound("There is no such task in this team.")
+    task, at = row
+    return task, at
+
+
+async def heartbeat(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    task_id: UUID,
+    claim_token: UUID,
+    lease_s: int,
+    actor: Actor,
+    progress: str | None = None,
+    usage: Usage = NOTHING,
+    agent_id: UUID | None = None,
+) -> Task:
+    """Extend the lease; keep progress and usage. A task past its time or limits ends here, as the answer shows."""
+    task, attempt, at = await held(
+        session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
+    )
+    if progress is not None:
+        task.progress = progress
+    if await _stopped(session, task, attempt, usage, at, actor):
+        return task
+    task.lease_until = at + timedelta(seconds=lease_s)
+    if progress is not None:
+        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=progress[:500])
+    return task
+
+
+async def complete(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    task_id: UUID,
+    claim_token: UUID,
+    result: str,
+    actor: Actor,
+    output: dict[str, Any] | None = None,
+    artifacts: Sequence[str] = (),
+    usage: Usage = NOTHING,
+    agent_id: UUID | None = None,
+) -> Task:
+    task, attempt, at = await held(
+        session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
+    )
+    if await _stopped(session, task, attempt, usage, at, actor):
+        return task
+    task.result, task.output, task.result_artifacts = result, output, list(artifacts)
+    task.error_code = task.error_message = None
+    await end(session, task, TaskStatus.COMPLETED, at=at, actor=actor)
+    return task
+
+
+async def fail(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    task_id: UUID,
+    claim_token: UUID,
+    failure: Failure,
+    actor: Actor,
+    usage: Usage = NOTHING,
+    agent_id: UUID | None = None,
+) -> Task:
+    """An attempt failed: tried again after a wait when that may help, else a dead letter."""
+    task, attempt, at = await held(
+        session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
+    )
+    if not await _stopped(session, task, attempt, usage, at, actor):
+        await fail_attempt(session, task, failure, at=at, actor=actor)
+    return task
+
+
+async def end_overdue(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
+    """What the sweeper found: time out past the deadline, or give up the attempt whose lease ran out."""
+    try:
+        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
+    except NotFound:  # held by whoever is just now changing it
+        return False
+    if task.status is not TaskStatus.IN_PROGRESS or task.deadline is None or task.lease_until is None:
+        return False
+    if task.deadline <= at:
+        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT)
+    elif task.lease_until <= at:
+        await fail_attempt(session, task, LEASE_EXPIRED, at=at, actor=SYSTEM, outcome=AttemptOutcome.LOST)
+    else:
+        return False
+    return True
+
+
+async def cancel(
+    session: AsyncSession, *, team_id: UUID, task_id: UUID, reason: str, actor: Actor, agent_id: UUID | None = None
+) -> Task:
+    """Stop an open task and all open work below it. An agent may cancel only what it has delegated itself."""
+    task, at = await locked(session, team_id=team_id, task_id=task_id)
+    if agent_id is not None and task.creator_id != agent_id:
+        raise _not_yours()
+    if task.status not in OPEN:
+        raise Conflict(f"This task is {task.status.value} and cannot be cancelled.")
+    failure = Failure(FailureCode.CANCELLED, reason or "It was cancelled.")
+    await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)
+    return task
+
+
+async def take_back(
+    session: AsyncSession, task: Task, *, at: datetime, actor: Actor, outcome: AttemptOutcome, failure: Failure | None
+) -> None:
+    """From in progress to pending: the claim counts no more, and what the attempt had delegated is cancelled."""
+    await end_below(session, task, at=at, actor=actor)
+    attempts.close(await attempts.current(session, task), outcome, at, failure)
+    task.status = TaskStatus.PENDING
+    task.claim_token = task.lease_until = task.deadline = None
+
+
+async def _stopped(
+    session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage, at: datetime, actor: Actor
+) -> bool:
+    """Whether the task had to be ended, being past its time or its limits."""
+    within = await attempts.report(session, task, attempt, usage)
+    if task.deadline is not None and task.deadline <= at:
+        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT)
+        return True
+    if not within:
+        tokens = attempt.tokens_used > task.max_tokens
+        what = f"{attempt.tokens_used} of {task.max_tokens} tokens" if tokens else "its budget"
+        await fail_attempt(session, task, over_limit(what), at=at, actor=actor)
+    return not within
+
+
+async def fail_attempt(
+    session: AsyncSession,
+    task: Task,
+    failure: Failure,
+    *,
+    at: datetime,
+    actor: Actor,
+    outcome: AttemptOutcome = AttemptOutcome.FAILED,
+) -> None:
+    wait = wait_before_retry(
+        code=failure.code,
+        may_pass=failure.may_pass,
+        made=task.attempts_made,
+        allowed=task.attempts_allowed,
+        chance=random.random(),
+    )
+    if wait is None:
+        await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome)
+        dead_letters.open_letter(session, task, failure, actor)
+        return
+    await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure)
+    task.ready_at = at + wait
+    tell(
+        session,
+        EventKind.TASK_REQUEUED,
+        task,
+        actor,
+        attempt=task.attempts_made,
+        errorCode=failure.code,
+        error=failure.message[:500],
+        readyAt=task.ready_at.isoformat(),
+    )
+
+
+def _not_yours() -> Forbidden:
+    return Forbidden(
+        "This key acts as one agent and may change only that agent's own tasks.", permission="WORK_TASKS", roles=[]
+    )

@@ -1,0 +1,185 @@
+"""What may not be delegated is refused by its name, and then nothing is created and nothing reserved."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from app.agents.models import AgentStatus
+from app.budgets.errors import BudgetExhausted
+from app.errors import AppError, Conflict, InvalidInput, NotFound
+from app.ids import new_id
+from app.tasks.errors import (
+    AgentUnavailable,
+    AuthorityExceeded,
+    ClaimLost,
+    CycleDetected,
+    DelegationDepthExceeded,
+)
+from app.tasks.models import Task
+from app.teams.flags import FeatureDisabled
+from tests.fixtures.desk import Desk
+
+
+async def test_a_fourth_hop_is_refused_and_the_chain_named(desk: Desk) -> None:
+    first = await desk.working("kyra", "luke")
+    second = await desk.working(None, "ada", parent=first)
+    third = await desk.working(None, "otto", parent=second)
+    before = await desk.reserved()
+
+    with pytest.raises(DelegationDepthExceeded, match="kyra → luke → ada → otto → mia") as refused:
+        await desk.delegate(None, "mia", parent=third)
+
+    assert refused.value.details == {"chain": ["kyra", "luke", "ada", "otto", "mia"], "limit": 3}
+    assert (third.depth, await desk.count(), await desk.reserved()) == (3, 3, before)
+
+
+@pytest.mark.parametrize("back_to", ["kyra", "luke", "ada"])
+async def test_work_never_comes_back_to_who_waits_for_it(desk: Desk, back_to: str) -> None:
+    first = await desk.working("kyra", "luke")
+    second = await desk.working(None, "ada", parent=first)
+
+    with pytest.raises(CycleDetected, match=f"kyra → luke → ada → {back_to}"):
+        await desk.delegate(None, back_to, parent=second)
+
+    assert await desk.count() == 2
+
+
+async def test_self_delegation_is_refused(desk: Desk) -> None:
+    with pytest.raises(CycleDetected, match="kyra → kyra"):
+        await desk.delegate("kyra", "kyra")
+
+    assert (await desk.count(), await desk.reserved()) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "change", ["set assignee_id = creator_id", "set depth = 4", "set status = 'in_progress'", "set finished_at = now()"]
+)
+async def test_the_database_itself_refuses_a_broken_task(desk: Desk, change: str) -> None:
+    await desk.delegate("kyra", "luke")
+
+    with pytest.raises(IntegrityError) as refused:
+        await desk.sql(f"update task {change}")
+
+    assert isinstance(refused.value.orig.__cause__, asyncpg.CheckViolationError)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("status", "reason"), [(AgentStatus.PAUSED, "PAUSED"), (AgentStatus.ARCHIVED, "ARCHIVED")])
+async def test_an_agent_that_takes_no_part_is_unavailable(desk: Desk, status: AgentStatus, reason: str) -> None:
+    await desk.agent("kyra")
+    await desk.agent("luke")
+    await desk.set_status("luke", status)
+
+    with pytest.raises(AgentUnavailable) as refused:
+        await desk.delegate("kyra", "luke")
+
+    assert refused.value.details == {"reason": reason}
+    assert (await desk.count(), await desk.reserved()) == (0, 0)
+
+
+async def test_of_fifty_delegations_to_one_agent_exactly_five_are_made(desk: Desk) -> None:
+    await desk.agent("kyra")
+    await desk.agent("luke")
+
+    outcomes = await asyncio.gather(
+        *(desk.delegate("kyra", "luke", budget_usd="0.1") for _ in range(50)), return_exceptions=True
+    )
+
+    made = [outcome for outcome in outcomes if isinstance(outcome, Task)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, AgentUnavailable)]
+    assert (len(made), len(refused)) == (5, 45)
+    assert {one.details["reason"] for one in refused} == {"AT_CAPACITY"}
+    assert await desk.count() == 5
+
+
+async def test_a_flag_that_is_off_refuses(desk: Desk) -> None:
+    await desk.sql("""update team set flags = '{"task_delegation": false}'""")
+
+    with pytest.raises(FeatureDisabled):
+        await desk.delegate("kyra", "luke")
+
+    assert await desk.count() == 0
+
+
+async def test_authority_only_narrows(desk: Desk) -> None:
+    top = await desk.working("kyra", "luke", tools=["search", "read"], may_ask=["ada"])
+    await desk.agent("ada")
+
+    below = await desk.delegate(None, "ada", parent=top, tools=["search"])
+    inherited = await desk.delegate(None, "ada", parent=top)
+    with pytest.raises(AuthorityExceeded) as refused:
+        await desk.delegate(None, "otto", parent=top, tools=["search", "write"])
+
+    assert refused.value.details == {"missing": ["the tool 'write'", "the agent 'otto'"]}
+    assert (below.allowed_tools, inherited.allowed_tools) == (["search"], ["read", "search"])
+    assert below.allowed_agents == top.allowed_agents
+    assert below.on_behalf_of == top.on_behalf_of == "a test"
+
+
+async def test_more_than_the_parent_has_left_is_exhausted(desk: Desk) -> None:
+    top = await desk.working("kyra", "luke", budget_usd="1")
+    await desk.delegate(None, "ada", parent=top, budget_usd="0.7")
+
+    with pytest.raises(BudgetExhausted, match=r"The task's budget has 0\.300000 of 1\.000000 USD left") as refused:
+        await desk.delegate(None, "otto", parent=top, budget_usd="0.31")
+
+    assert refused.value.details["scope"] == "TASK"
+    assert await desk.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"title": " "}, "title"),
+        ({"title": "x" * 201}, "title"),
+        ({"instructions": ""}, "instructions"),
+        ({"instructions": "x" * 100_001}, "instructions"),
+        ({"instructions": "a\x00b"}, "instructions"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"max_tool_calls": -1}, "max_tool_calls"),
+        ({"timeout_seconds": 0}, "timeout_seconds"),
+        ({"budget_usd": "-1"}, "budget_usd"),
+        ({"budget_usd": "0.0000001"}, "budget_usd"),
+        ({"input_artifacts": ["just some words"]}, "input_artifacts.0"),
+        ({"input_artifacts": ["memory:1"] * 51}, "input_artifacts"),
+        ({"model_tier": 3}, "model_tier"),
+    ],
+)
+async def test_bad_input_is_named(desk: Desk, fields: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await desk.delegate("kyra", "luke", **fields)
+
+    assert [problem["path"] for problem in refused.value.problems] == [path]
+    assert await desk.count() == 0
+
+
+async def test_references_are_taken(desk: Desk) -> None:
+    given = ["artifact:1", "memory:x", "file:a/b.md", "task:0190", "https://example.org/a"]
+
+    assert (await desk.delegate("kyra", "luke", input_artifacts=given)).input_artifacts == given
+
+
+async def test_only_a_running_task_delegates_and_only_in_its_assignees_name(desk: Desk) -> None:
+    waiting = await desk.delegate("kyra", "luke")
+    running = await desk.working("kyra", "ada")
+
+    for parent, creator, token, error in (
+        (waiting, None, None, Conflict),
+        (running, "kyra", None, InvalidInput),
+        (running, None, uuid4(), ClaimLost),
+        (Task(id=new_id()), None, None, NotFound),
+    ):
+        with pytest.raises(error):
+            await desk.delegate(creator, "otto", parent=parent, claim_token=token)
+
+    assert await desk.count() == 2
+
+
+async def test_a_first_task_needs_its_creator(desk: Desk) -> None:
+    with pytest.raises(AppError, match="creatorId"):
+        await desk.delegate(None, "luke")
