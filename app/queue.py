@@ -22,6 +22,7 @@ QUEUE = "parley:jobs"
 class JobName(StrEnum):
     MAINTAIN_EVENTS = "events.maintain"
     FORGET_IDEMPOTENCY = "auth.forget_idempotency"
+    SWEEP_TASKS = "tasks.sweep"
 
 
 @dataclass(frozen=True, slots=True)

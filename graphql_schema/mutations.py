@@ -84,12 +84,16 @@ class MutationInput:
 
 
 Function = Callable[[Work, Any], Awaitable[Payload]]
+Before = Callable[[Context, Any], Awaitable[None]]
 
 
 def mutation(
-    description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = ()
+    description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = (), before: Before | None = None
 ) -> Callable[[Function], Any]:
-    """Declares a mutation. Its result is a union of the payload and the refusals that it may answer with."""
+    """Declares a mutation. Its result is a union of the payload and the refusals that it may answer with.
+
+    `before` runs when the permission is checked and no transaction is open yet: there a mutation may wait.
+    """
 
     def declare(function: Function) -> Any:
         hints = get_type_hints(function)
@@ -101,7 +105,10 @@ def mutation(
 
         async def resolver(info: Info, input: Any) -> Any:
             try:
-                return await _perform(function, name, payload, needs, info.context, input)
+                info.context.principal.require(needs)
+                if before is not None:
+                    await before(info.context, input)
+                return await _perform(function, name, payload, info.context, input)
             except AppError as error:
                 refusal = refusal_of(error, among)
                 if refusal is None:
@@ -120,11 +127,8 @@ def mutation(
     return declare
 
 
-async def _perform(
-    function: Function, name: str, payload: type[Payload], needs: Permission, context: Context, input: Any
-) -> Payload:
+async def _perform(function: Function, name: str, payload: type[Payload], context: Context, input: Any) -> Payload:
     principal = context.principal
-    principal.require(needs)
     async with context.services.transaction() as session:
         await require_live(session, principal.key_id)
         key = input.idempotency_key

@@ -41,6 +41,18 @@ class Query:
         arguments={"slug": Annotated[str, strawberry.argument(description="The agent's slug, such as `kyra`.")]},
     )
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
+    task = one(
+        "Task",
+        "graphql_schema.tasks.types",
+        "The task with this id; null when the team has none.",
+        nullable=True,
+        on=lambda _, task, id: task.id == id,
+        arguments={"id": Annotated[strawberry.ID, strawberry.argument(description="The task's id, `task_0190…`.")]},
+    )
+    tasks = many("Task", "graphql_schema.tasks.types", "The team's tasks, ended ones included.")
+    dead_letters = many(
+        "DeadLetter", "graphql_schema.tasks.types", "Tasks that failed for good, resolved ones included."
+    )
     events = many(
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
         needs=Permission.READ_EVENTS,

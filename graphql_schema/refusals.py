@@ -10,8 +10,12 @@ from strawberry.utils.str_converters import to_camel_case
 from app import errors
 from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
 from app.auth.roles import Role
+from app.budgets.errors import BudgetExhausted as BudgetExhaustedError
+from app.budgets.models import AccountKind
+from app.tasks import errors as task_errors
 from app.teams.flags import FeatureDisabled as FeatureDisabledError
 from app.teams.flags import FeatureFlag
+from graphql_schema.scalars import Usd
 
 
 @strawberry.interface(description="Why nothing happened. Nothing was changed.")
@@ -58,6 +62,45 @@ class FeatureDisabled(Refusal):
     flag: FeatureFlag = strawberry.field(description="The flag that is off.")
 
 
+@strawberry.type(description="One delegation too many would follow the others.")
+class DelegationDepthExceeded(Refusal):
+    chain: list[str] = strawberry.field(description="Slugs of the agents, from the originating one to the one refused.")
+    limit: int = strawberry.field(description="How many delegations may follow each other.")
+
+
+@strawberry.type(
+    description="Work would come back to an agent that waits for it, or tasks would wait for each other for ever."
+)
+class CycleDetected(Refusal):
+    chain: list[str] = strawberry.field(
+        description="The circle: slugs of agents when work would come back, titles of tasks when tasks would wait."
+    )
+
+
+@strawberry.type(description="The agent takes no new task now.")
+class AgentUnavailable(Refusal):
+    reason: task_errors.UnavailableReason = strawberry.field(description="Why not.")
+
+
+@strawberry.type(description="More was asked for than the task above grants: authority only narrows.")
+class AuthorityExceeded(Refusal):
+    missing: list[str] = strawberry.field(description="Each grant that is missing, such as `the tool 'search'`.")
+
+
+@strawberry.type(description="A budget has less left than was asked for. Nothing was reserved.")
+class BudgetExhausted(Refusal):
+    scope: AccountKind = strawberry.field(description="Whose budget.")
+    cap: Usd = strawberry.field(description="What may be spent in all.")
+    reserved: Usd = strawberry.field(description="What is set aside for work under way.")
+    spent: Usd = strawberry.field(description="What was spent.")
+    asked: Usd = strawberry.field(description="What was asked for.")
+
+
+@strawberry.type(description="The claim does not hold the task any more: stop working on it. Nothing was changed.")
+class ClaimLost(Refusal):
+    pass
+
+
 def _invalid(error: errors.AppError) -> Refusal:
     problems = [_problem(problem) for problem in error.details["problems"]]
     return InvalidInput(message=error.message, code=error.code, problems=problems)
@@ -78,6 +121,20 @@ def _disabled(error: errors.AppError) -> Refusal:
     return FeatureDisabled(message=error.message, code=error.code, flag=FeatureFlag[error.details["flag"]])
 
 
+def _unavailable(error: errors.AppError) -> Refusal:
+    reason = task_errors.UnavailableReason[error.details["reason"]]
+    return AgentUnavailable(message=error.message, code=error.code, reason=reason)
+
+
+def _exhausted(error: errors.AppError) -> Refusal:
+    details = error.details | {"scope": AccountKind[error.details["scope"]]}
+    return BudgetExhausted(message=error.message, code=error.code, **details)
+
+
+def _detailed(kind: Any) -> Any:
+    return lambda error: kind(message=error.message, code=error.code, **error.details)
+
+
 def _plain(kind: Any) -> Any:
     return lambda error: kind(message=error.message, code=error.code)
 
@@ -89,6 +146,12 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     errors.Forbidden: (Forbidden, _forbidden),
     IdempotencyConflictError: (IdempotencyConflict, _plain(IdempotencyConflict)),
     FeatureDisabledError: (FeatureDisabled, _disabled),
+    task_errors.DelegationDepthExceeded: (DelegationDepthExceeded, _detailed(DelegationDepthExceeded)),
+    task_errors.CycleDetected: (CycleDetected, _detailed(CycleDetected)),
+    task_errors.AgentUnavailable: (AgentUnavailable, _unavailable),
+    task_errors.AuthorityExceeded: (AuthorityExceeded, _detailed(AuthorityExceeded)),
+    task_errors.ClaimLost: (ClaimLost, _plain(ClaimLost)),
+    BudgetExhaustedError: (BudgetExhausted, _exhausted),
 }
 
 

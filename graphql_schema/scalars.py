@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any, NewType
 
 import strawberry
@@ -29,6 +30,7 @@ Moment = NewType("Moment", object)
 Cursor = NewType("Cursor", str)
 DateTime = NewType("DateTime", datetime)
 JSON = NewType("JSON", object)
+Usd = NewType("Usd", Decimal)
 
 
 def parse_datetime(value: Any) -> datetime:
@@ -62,6 +64,19 @@ def moment_to_datetime(value: datetime | Relative) -> datetime:
     return now() + value if isinstance(value, timedelta) else value
 
 
+def parse_usd(value: Any) -> Decimal:
+    """From the shortest text of a number, so that 0.1 is a tenth."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        amount = Decimal(str(value))
+    except (ValueError, InvalidOperation):
+        raise GraphQLError(f"'{str(value)[:40]}' is not an amount such as 0.25.") from None
+    if not amount.is_finite() or amount != round(amount, 6):
+        raise GraphQLError(f"'{str(value)[:40]}' is not an amount with at most six decimals.")
+    return amount
+
+
 def _untyped(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
     return value_from_ast_untyped(node, variables)
 
@@ -92,6 +107,13 @@ SCALARS: dict[object, ScalarDefinition] = {
         "`before`.",
         serialize=str,
         parse_value=str,
+    ),
+    Usd: strawberry.scalar(
+        name="Usd",
+        description="An amount of US dollars as a number with at most six decimals, such as `0.25`. Kept and added "
+        "exactly; in inputs a string is taken too.",
+        serialize=float,
+        parse_value=parse_usd,
     ),
     JSON: strawberry.scalar(
         name="JSON",

@@ -15,6 +15,9 @@ from graphql_schema.handoffs import types as handoff_types
 from graphql_schema.planner.exits import install
 from graphql_schema.query import Query
 from graphql_schema.scalars import CONFIG
+from graphql_schema.tasks import mutation as tasks
+from graphql_schema.tasks import types as task_types
+from graphql_schema.tasks import work
 from graphql_schema.team_files import mutation as team_files
 from graphql_schema.teams import mutation as teams
 from graphql_schema.teams import types as team_types
@@ -32,6 +35,17 @@ Mutation = strawberry.type(
             "apply_team": team_files.apply_team,
             "register_documents": documents.register_documents,
             "limit_roles_to_trusted_documents": documents.limit_roles_to_trusted_documents,
+            "delegate_task": tasks.delegate_task,
+            "cancel_task": tasks.cancel_task,
+            "retry_task": tasks.retry_task,
+            "reassign_task": tasks.reassign_task,
+            "replay_dead_letter": tasks.replay_dead_letter,
+            "discard_dead_letter": tasks.discard_dead_letter,
+            "claim_task": work.claim_task,
+            "heartbeat_task": work.heartbeat_task,
+            "record_tool_call": work.record_tool_call,
+            "complete_task": work.complete_task,
+            "fail_task": work.fail_task,
             "set_feature_flags": teams.set_feature_flags,
             "create_api_key": auth.create_api_key,
             "revoke_api_key": auth.revoke_api_key,
@@ -54,6 +68,10 @@ schema = strawberry.Schema(
         auth_types.ApiKey,
         event_types.Event,
         handoff_types.HandoffRule,
+        task_types.DeadLetter,
+        task_types.Task,
+        task_types.TaskAttempt,
+        task_types.ToolCall,
         team_types.Team,
     ],
     config=CONFIG,

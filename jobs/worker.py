@@ -19,9 +19,15 @@ from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
 from jobs.context import JobContext
 from jobs.maintenance import forget_idempotency, maintain_events
+from jobs.sweeper import sweep_tasks
 
 log = structlog.get_logger(__name__)
-FUNCTIONS = {JobName.MAINTAIN_EVENTS: maintain_events, JobName.FORGET_IDEMPOTENCY: forget_idempotency}
+FUNCTIONS = {
+    JobName.MAINTAIN_EVENTS: maintain_events,
+    JobName.FORGET_IDEMPOTENCY: forget_idempotency,
+    JobName.SWEEP_TASKS: sweep_tasks,
+}
+SWEEP_EVERY_S = 5
 _AWAY_PAUSE_S = 1.0
 POLL_DELAY_S = 0.5
 
@@ -97,6 +103,7 @@ def _worker(settings: Settings, context: JobContext) -> Worker:
         cron_jobs=[
             cron(maintain_events, name=f"cron:{JobName.MAINTAIN_EVENTS}", minute={7}, run_at_startup=True),
             cron(forget_idempotency, name=f"cron:{JobName.FORGET_IDEMPOTENCY}", minute={11, 41}),
+            cron(sweep_tasks, name=f"cron:{JobName.SWEEP_TASKS}", second=set(range(0, 60, SWEEP_EVERY_S))),
         ],
         redis_settings=redis_settings(settings.redis_url),
         queue_name=QUEUE,

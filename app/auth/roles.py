@@ -22,15 +22,22 @@ class Permission(StrEnum):
     CONTROL_AGENTS = "pause and resume agents"
     CONFIGURE_TEAM = "configure the team"
     MANAGE_KEYS = "manage API keys"
+    DELEGATE_TASKS = "delegate tasks"
+    WORK_TASKS = "work on tasks"
+    CANCEL_TASKS = "cancel tasks"
+    CONTROL_TASKS = "retry and reassign tasks and resolve dead letters"
 
 
 _READS = {Permission.READ_TEAM, Permission.READ_EVENTS}
+_TASKS = {Permission.DELEGATE_TASKS, Permission.WORK_TASKS, Permission.CANCEL_TASKS}
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(Permission),
-    Role.OPERATOR: frozenset(_READS | {Permission.CONTROL_AGENTS}),
-    Role.INTEGRATOR: frozenset(_READS | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS}),
+    Role.OPERATOR: frozenset(_READS | {Permission.CONTROL_AGENTS, Permission.CANCEL_TASKS, Permission.CONTROL_TASKS}),
+    Role.INTEGRATOR: frozenset(
+        _READS | _TASKS | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS, Permission.CONTROL_TASKS}
+    ),
     Role.ANALYST: frozenset(_READS),
-    Role.AGENT: frozenset({Permission.READ_TEAM}),
+    Role.AGENT: frozenset({Permission.READ_TEAM} | _TASKS),
 }
 
 

@@ -8,7 +8,7 @@ from app.agents import models
 from app.agents.spec import MAX_SKILLS
 from app.ids import Prefix
 from graphql_schema.node import Node
-from graphql_schema.planner.connections import publish_connection
+from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, embedded, listing, mapped, one
 from graphql_schema.scalars import DateTime
 
@@ -60,6 +60,14 @@ class Agent(Node):
     team = one(
         "Team", "graphql_schema.teams.types", "The team that the agent belongs to.",
         on=lambda agent, team: team.id == agent.team_id,
+    )  # fmt: skip
+    tasks = many(
+        "Task", "graphql_schema.tasks.types", "The tasks that were given to the agent.",
+        on=lambda agent, task: task.assignee_id == agent.id,
+    )  # fmt: skip
+    delegated_tasks = many(
+        "Task", "graphql_schema.tasks.types", "The tasks that the agent gave to others.",
+        on=lambda agent, task: task.creator_id == agent.id,
     )  # fmt: skip
 
 

@@ -44,6 +44,10 @@ class Event(Node):
         "Agent", "graphql_schema.agents.types", "The agent that it concerns; null when it concerns none.", nullable=True,
         on=lambda event, agent: agent.id == event.agent_id,
     )  # fmt: skip
+    task = one(
+        "Task", "graphql_schema.tasks.types", "The task that it concerns; null when it concerns none.", nullable=True,
+        on=lambda event, task: task.id == event.task_id,
+    )  # fmt: skip
 
 
 publish_connection(Event)

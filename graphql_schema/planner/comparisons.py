@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -61,6 +62,8 @@ def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
 
 
 def _converter(sql_type: TypeEngine[Any]) -> Callable[[Any], Any]:
+    if isinstance(sql_type, Numeric) and sql_type.asdecimal:
+        return lambda value: Decimal(str(value))
     return moment_to_datetime if isinstance(sql_type, DateTime) else lambda value: value
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import strawberry
 
 from app.auth.roles import Permission
+from app.budgets.models import AccountKind
 from app.ids import Prefix
 from app.teams import models
 from app.teams.flags import FeatureFlag, is_on
+from graphql_schema.budgets.types import of_today
 from graphql_schema.context import Info
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many
@@ -55,6 +57,21 @@ class Team(Node):
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
         needs=Permission.READ_EVENTS,
     )  # fmt: skip
+
+    day_budget = one(
+        "Budget",
+        "graphql_schema.budgets.types",
+        "What the team's tasks may cost in the present UTC day; null until the first task of the day reserves.",
+        nullable=True,
+        on=lambda team, budget: of_today(budget, AccountKind.TEAM_DAY, "day"),
+    )
+    month_budget = one(
+        "Budget",
+        "graphql_schema.budgets.types",
+        "What the team's tasks may cost in the present UTC month; null until the first task of the month reserves.",
+        nullable=True,
+        on=lambda team, budget: of_today(budget, AccountKind.TEAM_MONTH, "month"),
+    )
 
     @python("Every feature flag and whether it is on for this team.", requires=("flags",))
     def feature_flags(self: Any, info: Info) -> list[FeatureFlagState]:

@@ -25,12 +25,16 @@ from graphql import (
 )
 
 from app.auth.roles import Role
+from app.config import Flags
+from app.ids import Prefix, to_global
 from graphql_schema.schema import schema
+from tests.fixtures.desk import Desk
 from tests.fixtures.parley import Parley, TeamKit
 
 CORE = schema._schema
 SAMPLES: dict[str, Any] = {
-    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {}, "Cursor": "x",
+    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {},
+    "Cursor": "x", "Usd": 0.1,
 }  # fmt: skip
 NO_SUCH_THING = {"NOT_FOUND", "FORBIDDEN", "INVALID_INPUT"}
 FOUND_NOTHING = (None, [], [None])
@@ -91,8 +95,15 @@ def selected(of: Any) -> str:
     return "{ __typename ... on Node { id } }" if of.name == "Node" else "{ __typename }"
 
 
-def foreign_ids(team: TeamKit, team_id: str) -> list[str]:
-    return [team.agent_id, *(team.key_id(role) for role in Role), team_id]
+async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
+    """One id of each kind that the other team has."""
+    settings = parley.settings.model_copy(update={"flags": Flags(task_delegation=True)})
+    desk = Desk(parley.transaction, settings, team.id, {"kyra": team.kyra, "luke": team.luke})
+    await desk.sql("""update team set flags = '{"task_delegation": true}'""")
+    task = await desk.working("kyra", "luke")
+    await desk.fail(task, may_pass=False)
+    letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
+    return [team.agent_id, *(team.key_id(role) for role in Role), team_id, to_global(Prefix.TASK, task.id), *letters]
 
 
 async def fingerprint(parley: Parley, team: TeamKit) -> Any:
@@ -103,6 +114,9 @@ async def fingerprint(parley: Parley, team: TeamKit) -> Any:
             (select json_agg(a order by a.id)::text from agent a where team_id = $1),
             (select json_agg(k order by k.id)::text from api_key k where team_id = $1),
             (select json_agg(r order by r.id)::text from handoff_rule r where team_id = $1),
+            (select json_agg(t order by t.id)::text from task t where team_id = $1),
+            (select json_agg(d order by d.id)::text from dead_letter d where team_id = $1),
+            (select json_agg(b order by b.id)::text from budget_account b where team_id = $1),
             (select count(*) from event where team_id = $1)))""",
         team.id,
     )
@@ -110,11 +124,12 @@ async def fingerprint(parley: Parley, team: TeamKit) -> Any:
 
 async def test_no_query_or_mutation_reaches_another_team(parley: Parley) -> None:
     other_id = (await parley.run("{ team { id } }", secret=parley.other.secrets[Role.ADMIN]))["team"]["id"]
+    foreign_things = await foreign_ids(parley, parley.other, other_id)
     before = await fingerprint(parley, parley.other)
     tried = set()
 
     for role in Role:
-        for foreign in foreign_ids(parley.other, other_id):
+        for foreign in foreign_things:
             for root, verb in ((CORE.query_type, "query"), (CORE.mutation_type, "mutation")):
                 for name, document, variables in root_operations(root, verb, foreign):
                     tried.add(name)
@@ -122,6 +137,7 @@ async def test_no_query_or_mutation_reaches_another_team(parley: Parley) -> None
                     assert_reveals_nothing(name, answer)
 
     assert {"node", "nodes", "agents", "pauseAgent", "updateAgent", "revokeApiKey", "createApiKey"} <= tried
+    assert {"task", "tasks", "delegateTask", "cancelTask", "claimTask", "completeTask", "replayDeadLetter"} <= tried
     assert await fingerprint(parley, parley.other) == before
 
 

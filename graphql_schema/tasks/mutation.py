@@ -1,0 +1,266 @@
+"""Mutations of those who delegate and of those who intervene."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import strawberry
+
+from app.auth.roles import Permission, Role
+from app.errors import InvalidInput
+from app.ids import Prefix, from_global
+from app.tasks import dead_letters, revival, service, transitions
+from app.tasks.delegation import MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_INSTRUCTIONS, parse_task
+from app.tasks.models import TaskPriority, TaskType
+from app.tasks.service import Delegation
+from graphql_schema.mutations import MutationInput, Payload, Work, mutation
+from graphql_schema.planner.mapping import entity
+from graphql_schema.refusals import (
+    AgentUnavailable,
+    AuthorityExceeded,
+    BudgetExhausted,
+    ClaimLost,
+    Conflict,
+    CycleDetected,
+    DelegationDepthExceeded,
+    FeatureDisabled,
+    NotFound,
+)
+from graphql_schema.scalars import Usd
+from graphql_schema.tasks.acting import acting_as, given, uuid_of
+from graphql_schema.tasks.types import DeadLetter, Task
+
+UNSET = strawberry.UNSET
+_DELEGATION = (
+    NotFound, Conflict, FeatureDisabled, DelegationDepthExceeded, CycleDetected, AgentUnavailable, AuthorityExceeded,
+    BudgetExhausted,
+)  # fmt: skip
+_SPEC = (
+    "type", "title", "instructions", "context", "expected_output", "input_artifacts", "priority", "max_tokens",
+    "max_tool_calls", "timeout_seconds", "model_tier", "budget_usd", "tools",
+)  # fmt: skip
+
+
+@strawberry.input(description="Work for another agent.")
+class DelegateTaskInput(MutationInput):
+    assignee_id: strawberry.ID = strawberry.field(description="Who is to do it; at most 5 open tasks at a time.")
+    type: TaskType = strawberry.field(description="What kind of work it is.")
+    title: str = strawberry.field(description="What is wanted, 1 to 200 characters.")
+    instructions: str = strawberry.field(description=f"What to do, 1 to {MAX_INSTRUCTIONS:,} characters.")
+    creator_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="Who delegates. Left out: the agent that works on the parent, or the one that the key acts as.",
+    )
+    parent_id: strawberry.ID | None = strawberry.field(
+        default=None, description="The task that this is part of; it must be in progress. At most 3 deep."
+    )
+    claim_token: str | None = strawberry.field(
+        default=None, description="The claim under which the parent is worked on; an agent's key needs it for a parent."
+    )
+    depends_on: list[strawberry.ID] = strawberry.field(
+        default_factory=list,
+        description=f"Tasks that must complete before this one starts; at most {MAX_DEPENDENCIES}.",
+    )
+    context: str = strawberry.field(default="", description="What helps to understand it.")
+    expected_output: str = strawberry.field(
+        default="", description="What the result should look like, up to 10,000 characters."
+    )
+    input_artifacts: list[str] = strawberry.field(
+        default_factory=list,
+        description="References to what it works on: artifact:…, memory:…, file:…, task:… or https://…; at most "
+        f"{MAX_ARTIFACTS}.",
+    )
+    priority: TaskPriority = strawberry.field(default=TaskPriority.NORMAL, description="Which tasks go first.")
+    max_tokens: int = strawberry.field(
+        default=4_000, description="How many tokens one attempt may use, 1 to 10,000,000."
+    )
+    max_tool_calls: int = strawberry.field(
+        default=10, description="How many tool calls one attempt may make, 0 to 10,000."
+    )
+    timeout_seconds: int = strawberry.field(default=120, description="How long one attempt may take, 1 to 86,400.")
+    model_tier: int | None = strawberry.field(default=None, description="Tier of model, 0 to 2; null: the assignee's.")
+    budget_usd: Usd | None = strawberry.field(
+        default=None,
+        description="Reserved for it and for what it delegates, from the parent's budget or the team's. Left out: the "
+        "installation's usual amount, below a parent at most half of what is left.",
+    )
+    tools: list[str] | None = strawberry.field(
+        default=None, description="The only tools that it may use, among those of the parent; null: all of these."
+    )
+    agents: list[strawberry.ID] | None = strawberry.field(
+        default=None, description="The only agents that may be asked below it, among those of the parent; null: all."
+    )
+
+
+@strawberry.input(description="Which task, and why.")
+class TaskInput(MutationInput):
+    task_id: strawberry.ID = strawberry.field(description="Which task.")
+    reason: str = strawberry.field(default="", description="Why, for the event log; up to 500 characters.")
+
+
+@strawberry.input(description="Which task, and who is to do it.")
+class ReassignTaskInput(MutationInput):
+    task_id: strawberry.ID = strawberry.field(description="Which task.")
+    assignee_id: strawberry.ID = strawberry.field(description="Who is to do it now.")
+    reason: str = strawberry.field(default="", description="Why, for the event log; up to 500 characters.")
+
+
+@strawberry.input(description="Which dead letter, and what to change in its task. What is absent stays as it was.")
+class ReplayDeadLetterInput(MutationInput):
+    dead_letter_id: strawberry.ID = strawberry.field(description="Which dead letter.")
+    assignee_id: strawberry.ID | None = strawberry.field(default=UNSET, description="Another agent.")
+    title: str | None = strawberry.field(default=UNSET, description="Another title, 1 to 200 characters.")
+    instructions: str | None = strawberry.field(
+        default=UNSET, description=f"Other instructions, 1 to {MAX_INSTRUCTIONS:,} characters."
+    )
+    context: str | None = strawberry.field(default=UNSET, description="Another context.")
+    expected_output: str | None = strawberry.field(default=UNSET, description="Another expected output.")
+    input_artifacts: list[str] | None = strawberry.field(default=UNSET, description="Other references.")
+    priority: TaskPriority | None = strawberry.field(default=UNSET, description="Another priority.")
+    max_tokens: int | None = strawberry.field(default=UNSET, description="Another limit of tokens.")
+    max_tool_calls: int | None = strawberry.field(default=UNSET, description="Another limit of tool calls.")
+    timeout_seconds: int | None = strawberry.field(default=UNSET, description="Another time limit.")
+    model_tier: int | None = strawberry.field(default=UNSET, description="Another tier of model, 0 to 2.")
+    budget_usd: Usd | None = strawberry.field(default=UNSET, description="Another budget.")
+    note: str = strawberry.field(default="", description="What to remember about it; up to 500 characters.")
+
+
+@strawberry.input(description="Which dead letter to give up.")
+class DiscardDeadLetterInput(MutationInput):
+    dead_letter_id: strawberry.ID = strawberry.field(description="Which dead letter.")
+    note: str = strawberry.field(default="", description="What to remember about it; up to 500 characters.")
+
+
+@strawberry.type(description="The task after the change.")
+class TaskPayload(Payload):
+    task: Task = entity("The task, as it is now.")
+
+
+@strawberry.type(description="The dead letter after the change.")
+class DeadLetterPayload(Payload):
+    dead_letter: DeadLetter = entity("The dead letter, as it is now.")
+    task: Task | None = entity("The task that takes its work up again; null when it was discarded.")
+
+
+def _ids(prefix: Prefix, texts: list[strawberry.ID], path: str) -> frozenset[UUID]:
+    return frozenset(from_global(prefix, text, path=f"{path}.{at}") for at, text in enumerate(texts))
+
+
+def _optional(prefix: Prefix, text: Any, path: str) -> UUID | None:
+    return from_global(prefix, text, path=path) if text else None
+
+
+def _note(text: str, path: str = "reason") -> str:
+    if len(text) > 500 or "\x00" in text:
+        raise InvalidInput.of(path, "must be at most 500 characters long")
+    return text
+
+
+@mutation(
+    "Delegates a task. Every rule is checked and its budget reserved before it exists; a refusal leaves nothing.",
+    needs=Permission.DELEGATE_TASKS,
+    refusals=(*_DELEGATION, ClaimLost),
+)
+async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
+    creator = _optional(Prefix.AGENT, input.creator_id, "creatorId")
+    token = uuid_of(input.claim_token, path="claimToken") if input.claim_token else None
+    if work.principal.role is Role.AGENT and input.parent_id and token is None:
+        raise InvalidInput.of("claimToken", "is needed to delegate below a task")
+    wanted = Delegation(
+        spec=parse_task(given(input, *_SPEC)),
+        assignee_id=from_global(Prefix.AGENT, input.assignee_id, path="assigneeId"),
+        creator_id=acting_as(work.principal, creator, Permission.DELEGATE_TASKS),
+        parent_id=_optional(Prefix.TASK, input.parent_id, "parentId"),
+        depends_on=_ids(Prefix.TASK, input.depends_on, "dependsOn"),
+        agents=None if input.agents is None else _ids(Prefix.AGENT, input.agents, "agents"),
+        claim_token=token,
+    )
+    task = await service.delegate(
+        work.session, team_id=work.team_id, wanted=wanted, settings=work.context.services.settings, actor=work.actor
+    )
+    return TaskPayload(task=task.id)  # type: ignore[arg-type]
+
+
+@mutation(
+    "Cancels an open task and all open work below it, and gives back what is left of their budgets. An agent's key may "
+    "cancel what that agent delegated.",
+    needs=Permission.CANCEL_TASKS,
+    refusals=(NotFound, Conflict),
+)
+async def cancel_task(work: Work, input: TaskInput) -> TaskPayload:
+    task = await transitions.cancel(
+        work.session,
+        team_id=work.team_id,
+        task_id=from_global(Prefix.TASK, input.task_id, path="taskId"),
+        reason=_note(input.reason),
+        actor=work.actor,
+        agent_id=work.principal.agent_id,
+    )
+    return TaskPayload(task=task.id)  # type: ignore[arg-type]
+
+
+@mutation(
+    "Runs a task again that failed, timed out or was cancelled, or at once one that waits for its next attempt. What "
+    "is left of its budget is reserved anew.",
+    needs=Permission.CONTROL_TASKS,
+    refusals=_DELEGATION,
+)
+async def retry_task(work: Work, input: TaskInput) -> TaskPayload:
+    task = await revival.retry(
+        work.session,
+        team_id=work.team_id,
+        task_id=from_global(Prefix.TASK, input.task_id, path="taskId"),
+        settings=work.context.services.settings,
+        actor=work.actor,
+        reason=_note(input.reason),
+    )
+    return TaskPayload(task=task.id)  # type: ignore[arg-type]
+
+
+@mutation(
+    "Gives an open task to another agent. Whoever worked on it loses the claim.",
+    needs=Permission.CONTROL_TASKS,
+    refusals=_DELEGATION,
+)
+async def reassign_task(work: Work, input: ReassignTaskInput) -> TaskPayload:
+    task = await revival.reassign(
+        work.session,
+        team_id=work.team_id,
+        task_id=from_global(Prefix.TASK, input.task_id, path="taskId"),
+        assignee_id=from_global(Prefix.AGENT, input.assignee_id, path="assigneeId"),
+        actor=work.actor,
+        reason=_note(input.reason),
+    )
+    return TaskPayload(task=task.id)  # type: ignore[arg-type]
+
+
+@mutation(
+    "Takes up the work of a dead letter in a new task, with changes where given.",
+    needs=Permission.CONTROL_TASKS,
+    refusals=_DELEGATION,
+)
+async def replay_dead_letter(work: Work, input: ReplayDeadLetterInput) -> DeadLetterPayload:
+    letter, task = await revival.replay(
+        work.session,
+        team_id=work.team_id,
+        letter_id=from_global(Prefix.DEAD_LETTER, input.dead_letter_id, path="deadLetterId"),
+        edits=given(input, *(name for name in _SPEC if name not in {"type", "tools"})),
+        assignee_id=_optional(Prefix.AGENT, input.assignee_id, "assigneeId"),
+        settings=work.context.services.settings,
+        actor=work.actor,
+        note=_note(input.note, "note"),
+    )
+    return DeadLetterPayload(dead_letter=letter.id, task=task.id)  # type: ignore[arg-type]
+
+
+@mutation("Gives a dead letter up.", needs=Permission.CONTROL_TASKS, refusals=(NotFound, Conflict))
+async def discard_dead_letter(work: Work, input: DiscardDeadLetterInput) -> DeadLetterPayload:
+    letter = await dead_letters.discard(
+        work.session,
+        team_id=work.team_id,
+        letter_id=from_global(Prefix.DEAD_LETTER, input.dead_letter_id, path="deadLetterId"),
+        note=_note(input.note, "note"),
+        actor=work.actor,
+    )
+    return DeadLetterPayload(dead_letter=letter.id, task=None)  # type: ignore[arg-type]

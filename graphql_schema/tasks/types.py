@@ -1,0 +1,151 @@
+"""Tasks and what belongs to them, as the graph shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import strawberry
+from sqlalchemy import ColumnElement, select
+
+from app.auth.roles import Permission
+from app.ids import Prefix
+from app.tasks import models
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import many, publish_connection
+from graphql_schema.planner.mapping import column, mapped, one
+from graphql_schema.scalars import JSON, DateTime, Usd
+
+_AGENTS = "graphql_schema.agents.types"
+_HERE = "graphql_schema.tasks.types"
+
+
+def _depends(waiting: Any, needed: Any) -> ColumnElement[bool]:
+    """Whether one task waits for another's completion."""
+    link = models.TaskDependency.__table__.alias()
+    found = select(link.c.task_id).where(link.c.task_id == waiting.id, link.c.needs_id == needed.id)
+    return found.correlate_except(link).exists()
+
+
+@mapped(models.Task.__table__, prefix=Prefix.TASK)
+@strawberry.type(description="Work that one agent gave to another.")
+class Task(Node):
+    title: str = column("A few words on what is wanted.", filter=True, order=True)
+    type: models.TaskType = column("What kind of work it is.", filter=True, group=True)
+    status: models.TaskStatus = column("Where it stands.", filter=True, group=True)
+    priority: models.TaskPriority = column("Which tasks go first.", filter=True, group=True)
+    instructions: str = column("What to do, in detail.")
+    context: str = column("What helps to understand it; may be empty.")
+    expected_output: str = column("What the result should look like; may be empty.")
+    input_artifacts: list[str] = column("References to what it works on, such as `memory:…` or `https://…`.")
+    max_tokens: int = column("How many tokens one attempt may use.", filter=True)
+    max_tool_calls: int = column("How many tool calls one attempt may make.", filter=True)
+    timeout_seconds: int = column("How long one attempt may take.", name="timeout_s", filter=True)
+    model_tier: int | None = column("Tier of model, 0 to 2; null: the assignee's own.", filter=True, group=True)
+    allowed_tools: list[str] | None = column("The tools that may be used; null: whichever the assignee has.")
+    on_behalf_of: str = column("Who asked first: the key under which the first task was delegated.", filter=True)
+    depth: int = column("How many delegations led to it, 1 to 3.", filter=True, group=True, aggregate=True)
+    progress: str = column("What the agent last said of its progress; may be empty.")
+    result: str | None = column("The result in words; null until completed.", filter=True)
+    output: JSON | None = column("The result as data, where the agent gave one.")
+    result_artifacts: list[str] = column("References to what was made.")
+    error_code: str | None = column("Why it did not complete, for programs.", filter=True, group=True)
+    error: str | None = column("Why it did not complete, for people.", name="error_message", filter=True)
+    waiting_for: int = column("How many tasks it still waits for.", filter=True)
+    ready_at: DateTime = column("When it may be taken up, once it waits for nothing.", filter=True, order=True)
+    attempts_made: int = column("How often it was taken up.", filter=True, order=True, aggregate=True)
+    lease_until: DateTime | None = column("Until when its claim holds without a heartbeat; null unless in progress.")
+    deadline: DateTime | None = column("When its present attempt times out; null unless in progress.")
+    tokens_used: int = column("Tokens that its attempts used.", filter=True, order=True, aggregate=True)
+    cost: Usd = column("What its own attempts cost, without the tasks below it.", filter=True, aggregate=True)
+    created_at: DateTime = column("When it was delegated.", filter=True, order=True, group=True, aggregate=True)
+    started_at: DateTime | None = column("When it was first taken up.", filter=True, order=True, aggregate=True)
+    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    creator_id: strawberry.ID = column("Who delegated it.", prefix=Prefix.AGENT, filter=True, group=True)
+    assignee_id: strawberry.ID = column("Who is to do it.", prefix=Prefix.AGENT, filter=True, group=True)
+    parent_id: strawberry.ID | None = column("The task that it is part of.", prefix=Prefix.TASK, filter=True)
+    root_id: strawberry.ID = column("The first task of its tree.", prefix=Prefix.TASK, filter=True)
+    creator = one("Agent", _AGENTS, "Who delegated it.", on=lambda task, agent: agent.id == task.creator_id)
+    assignee = one("Agent", _AGENTS, "Who is to do it.", on=lambda task, agent: agent.id == task.assignee_id)
+    parent = one(
+        "Task", _HERE, "The task that it is part of; null for a first task.", nullable=True,
+        on=lambda task, parent: parent.id == task.parent_id,
+    )  # fmt: skip
+    subtasks = many("Task", _HERE, "What its assignee delegated.", on=lambda task, sub: sub.parent_id == task.id)
+    tree = many(
+        "Task", _HERE, "All tasks of its tree, itself included.", on=lambda task, one: one.root_id == task.root_id
+    )
+    dependencies = many("Task", _HERE, "What it waits or waited for.", on=_depends)
+    dependants = many("Task", _HERE, "What waits or waited for it.", on=lambda task, other: _depends(other, task))
+    attempts = many(
+        "TaskAttempt", _HERE, "Its runs, first one first.", on=lambda task, attempt: attempt.task_id == task.id
+    )
+    tool_calls = many(
+        "ToolCall", _HERE, "The tool calls of all its attempts.", on=lambda task, call: call.task_id == task.id
+    )
+    dead_letters = many(
+        "DeadLetter", _HERE, "How often it failed for good, and what became of that.",
+        on=lambda task, letter: letter.task_id == task.id,
+    )  # fmt: skip
+    budget = one(
+        "Budget", "graphql_schema.budgets.types", "What it and the tasks below it may cost.",
+        on=lambda task, budget: budget.id == task.budget_id,
+    )  # fmt: skip
+    events = many(
+        "Event", "graphql_schema.events.types", "What happened to it, as far back as retention goes.",
+        on=lambda task, event: event.task_id == task.id, needs=Permission.READ_EVENTS,
+    )  # fmt: skip
+
+
+@mapped(models.TaskAttempt.__table__, prefix=Prefix.ATTEMPT)
+@strawberry.type(description="One run of a task, under one claim.")
+class TaskAttempt(Node):
+    number: int = column("Counts the task's attempts, from 1.", filter=True, order=True)
+    outcome: models.AttemptOutcome = column("How it ended.", filter=True, group=True)
+    error_code: str | None = column("Why it failed, for programs.", filter=True, group=True)
+    error: str | None = column("Why it failed, for people.", name="error_message", filter=True)
+    tokens_used: int = column("Tokens that it used.", filter=True, order=True, aggregate=True)
+    cost: Usd = column("What it cost.", filter=True, aggregate=True)
+    started_at: DateTime = column("When it began.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column("When it ended; null while it runs.", filter=True, order=True, aggregate=True)
+    task = one("Task", _HERE, "Which task.", on=lambda attempt, task: task.id == attempt.task_id)
+    agent = one("Agent", _AGENTS, "Who worked.", on=lambda attempt, agent: agent.id == attempt.agent_id)
+    tool_calls = many(
+        "ToolCall", _HERE, "Its tool calls, in order.", on=lambda attempt, call: call.attempt_id == attempt.id
+    )
+
+
+@mapped(models.ToolCall.__table__, prefix=Prefix.TOOL_CALL)
+@strawberry.type(description="A tool that an agent called while it worked on a task.")
+class ToolCall(Node):
+    name: str = column("The tool's name.", filter=True, order=True, group=True)
+    arguments: JSON = column("What it was called with.")
+    result: str | None = column("What it answered; null when it failed.")
+    error: str | None = column("Why it failed; null when it answered.", filter=True)
+    started_at: DateTime = column("When it was called.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column("When it had answered or failed.", filter=True, order=True)
+    task = one("Task", _HERE, "For which task.", on=lambda call, task: task.id == call.task_id)
+    attempt = one("TaskAttempt", _HERE, "In which attempt.", on=lambda call, attempt: attempt.id == call.attempt_id)
+    created_task = one(
+        "Task", _HERE, "The task that the call delegated; null when it delegated none.", nullable=True,
+        on=lambda call, task: task.id == call.created_task_id,
+    )  # fmt: skip
+
+
+@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER)
+@strawberry.type(description="A task that failed for good and waits, or waited, for a person.")
+class DeadLetter(Node):
+    reason: str = column("Why it failed for good.", filter=True)
+    state: models.DeadLetterState = column("What became of it.", filter=True, group=True)
+    created_at: DateTime = column("When the task failed for good.", filter=True, order=True, group=True, aggregate=True)
+    resolved_at: DateTime | None = column("When a person resolved it; null while open.", filter=True, order=True)
+    resolved_by: str | None = column("The name of the key under which it was resolved.", filter=True, group=True)
+    note: str | None = column("What that person noted.")
+    task = one("Task", _HERE, "The task that failed.", on=lambda letter, task: task.id == letter.task_id)
+    replay = one(
+        "Task", _HERE, "The task that took its work up again; null unless replayed.", nullable=True,
+        on=lambda letter, task: task.id == letter.replay_id,
+    )  # fmt: skip
+
+
+for _type in (Task, TaskAttempt, ToolCall, DeadLetter):
+    publish_connection(_type)
