@@ -1,7 +1,7 @@
 """Reserves money before work is dispatched, charges what it costs, and settles when it ends.
 
 Each reservation is one conditional update, so no race exceeds a cap. Accounts are locked upwards: a task's own, those
-of the tasks above it, the team's day, its month. Whoever also locks tasks or agents does so before.
+of the tasks above it, the team's month, its day. Whoever also locks tasks or agents does so before.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ async def open_below(
     return await _insert(session, team_id, parent_id, amount)
 
 
-async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> bool:
-    """Add a real cost, whatever the cap says; answers whether the account is still within it."""
+async def has_left(session: AsyncSession, account_id: UUID, amount: Decimal) -> bool:
+    account = await _read(session, account_id)
+    return account.cap - account.reserved - account.spent >= amount
+
+
+async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> None:
+    """Add a real cost, whatever the cap says."""
     mine = update(BudgetAccount).where(BudgetAccount.id == account_id)
-    within = await session.scalar(
-        mine.values(spent=BudgetAccount.spent + amount, updated_at=func.now()).returning(
-            BudgetAccount.spent + BudgetAccount.reserved <= BudgetAccount.cap
-        )
-    )
-    return bool(within)
+    await session.execute(mine.values(spent=BudgetAccount.spent + amount, updated_at=func.now()))
 
 
 async def settle(session: AsyncSession, account_id: UUID) -> None:
@@ -108,8 +108,8 @@ async def _reserve_from_team(session: AsyncSession, team_id: UUID, caps: TeamCap
     today = now().date()
     month = await _period(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), None, caps.month)
     day = await _period(session, team_id, AccountKind.TEAM_DAY, today, month, caps.day)
-    await _reserve(session, day, amount, caps.day)
     await _reserve(session, month, amount, caps.month)
+    await _reserve(session, day, amount, caps.day)
     return day
 
 
@@ -173,7 +173,7 @@ async def _insert(session: AsyncSession, team_id: UUID, parent_id: UUID, amount:
 async def _funders(session: AsyncSession, account: BudgetAccount) -> list[UUID]:
     """Who has reserved for this account, in locking order."""
     parent = await _read(session, account.parent_id)
-    return [parent.id] if parent.parent_id is None or parent.kind is AccountKind.TASK else [parent.id, parent.parent_id]
+    return [parent.id] if parent.parent_id is None or parent.kind is AccountKind.TASK else [parent.parent_id, parent.id]
 
 
 async def _locked(session: AsyncSession, account_id: UUID) -> BudgetAccount:

@@ -25,10 +25,12 @@ async def current(session: AsyncSession, task: Task) -> TaskAttempt:
     return (await session.scalars(select(TaskAttempt).where(mine).execution_options(populate_existing=True))).one()
 
 
-async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage) -> bool:
-    """Take what the attempt has used so far; answers whether tokens and cost are still within the task's limits.
+async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage) -> tuple[bool, Decimal]:
+    """Take what the attempt has used so far; answers whether that is within the task's limits, and the cost that is
+    still to be charged.
 
-    Reports are totals, so one that comes twice counts once and one that comes late takes nothing back.
+    Reports are totals, so one that comes twice counts once and one that comes late takes nothing back. While the task
+    is locked nothing new is reserved from its budget, so what is read of it here cannot become too little.
     """
     tokens = max(usage.tokens - attempt.tokens_used, 0)
     cost = max(usage.cost - attempt.cost, Decimal(0))
@@ -36,8 +38,8 @@ async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage:
     attempt.cost += cost
     task.tokens_used += tokens
     task.cost += cost
-    affordable = await budgets.charge(session, task.budget_id, cost) if cost else True
-    return affordable and attempt.tokens_used <= task.max_tokens
+    affordable = await budgets.has_left(session, task.budget_id, cost) if cost else True
+    return affordable and attempt.tokens_used <= task.max_tokens, cost
 
 
 def close(attempt: TaskAttempt, outcome: AttemptOutcome, at: datetime, failure: Failure | None = None) -> None:

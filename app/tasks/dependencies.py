@@ -45,12 +45,8 @@ with recursive doomed(id) as (
 )
 select id from doomed
 """)
-_FREE = text("""
-update task set waiting_for = waiting_for - 1, updated_at = now() where id in (
-    select t.id from task_dependency d join task t on t.id = d.task_id
-    where d.needs_id = :task_id and t.status = 'pending' and t.waiting_for > 0
-    order by t.id for update of t
-)
+_DEPENDANTS = text("""
+select t.id from task_dependency d join task t on t.id = d.task_id where d.needs_id = :task_id and t.status = 'pending'
 """)
 
 
@@ -92,6 +88,6 @@ async def doomed_by(session: AsyncSession, *, team_id: UUID, task_id: UUID, fail
     return set(rows)
 
 
-async def free_dependants(session: AsyncSession, task_id: UUID) -> None:
-    """A task has completed: each that waits for it waits for one less."""
-    await session.execute(_FREE, {"task_id": task_id})
+async def dependants_of(session: AsyncSession, task_id: UUID) -> set[UUID]:
+    """The pending tasks that wait for this one."""
+    return set(await session.scalars(_DEPENDANTS, {"task_id": task_id}))

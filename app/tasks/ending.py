@@ -2,13 +2,14 @@
 
 Open work below it is cancelled, whatever depends on failed work fails with the reason, budgets are settled from the
 leaves upwards, and what waited for completed work is freed. Tasks are locked in the order of their ids: what a task's
-end touches was made after it, so two ends at once meet in the same order.
+end touches was made after it, so two ends at once meet in the same order. No account is locked before the last task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from sqlalchemy import select
@@ -18,11 +19,12 @@ from app.budgets import service as budgets
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.tasks import attempts
-from app.tasks.dependencies import doomed_by, free_dependants
+from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskDependency, TaskStatus
 from app.tasks.narration import tell
 
+NO_COST = Decimal(0)
 _EVENT = {
     TaskStatus.COMPLETED: EventKind.TASK_COMPLETED,
     TaskStatus.FAILED: EventKind.TASK_FAILED,
@@ -46,45 +48,73 @@ async def end(
     actor: Actor,
     failure: Failure | None = None,
     outcome: AttemptOutcome | None = None,
+    cost: Decimal = NO_COST,
 ) -> None:
-    """End a locked open task. `outcome` is the running attempt's, where it is not that of the status."""
-    await end_below(session, task, at=at, actor=actor, failure=failure, failing=status is not TaskStatus.COMPLETED)
-    await _end_one(session, task, status, at, actor, failure, outcome)
-    if status is TaskStatus.COMPLETED:
-        await session.flush()
-        await free_dependants(session, task.id)
+    """End a locked open task. `outcome` is the running attempt's, where it is not that of the status; `cost` is what
+    it has cost since it was last charged."""
+    completing = status is TaskStatus.COMPLETED
+    doomed, freed = await _lock_affected(session, task, failing=not completing, completing=completing)
+    ended = await _end_doomed(session, task, doomed, at, actor, failure, failing=not completing)
+    await _mark(session, task, status, at, actor, failure, outcome)
+    for one in freed:
+        one.waiting_for -= 1
+    await _account(session, task, cost, [*ended, task])
 
 
-async def end_below(
+async def end_below(session: AsyncSession, task: Task, *, at: datetime, actor: Actor, cost: Decimal = NO_COST) -> None:
+    """Cancel the open work below a locked task that itself goes on, and charge what it has cost."""
+    doomed, _ = await _lock_affected(session, task, failing=False, completing=False)
+    ended = await _end_doomed(session, task, doomed, at, actor, None, failing=False)
+    await _account(session, task, cost, ended)
+
+
+async def _lock_affected(
+    session: AsyncSession, task: Task, *, failing: bool, completing: bool
+) -> tuple[list[Task], list[Task]]:
+    """What cannot go on and what is freed. Until nothing new is found: a task that was found may have delegated before
+    it could be locked."""
+    freed = await dependants_of(session, task.id) if completing else set()
+    held: dict[UUID, Task] = {}
+    seen: set[UUID] = set()
+    doomed = await doomed_by(session, team_id=task.team_id, task_id=task.id, failing=failing)
+    while new := (doomed | freed) - seen:
+        seen |= new
+        held |= {found.id: found for found in await lock_all(session, new) if found.status in OPEN}
+        doomed |= await doomed_by(session, team_id=task.team_id, task_id=task.id, failing=failing)
+    return (
+        [one for one in held.values() if one.id in doomed],
+        [one for one in held.values() if one.id not in doomed],
+    )
+
+
+async def _end_doomed(
     session: AsyncSession,
     task: Task,
-    *,
+    doomed: list[Task],
     at: datetime,
     actor: Actor,
-    failure: Failure | None = None,
-    failing: bool = False,
-) -> None:
-    """Cancel the open work below a locked task and, when the task itself fails, fail what depends on it."""
-    doomed = await _lock_doomed(session, task, failing)
+    failure: Failure | None,
+    *,
+    failing: bool,
+) -> list[Task]:
+    """Cancel what stands below the task; fail what depends on that or, when the task itself fails, on the task."""
     below = _below(task, doomed)
     for one in sorted(below, key=lambda found: -found.depth):
-        await _end_one(session, one, TaskStatus.CANCELLED, at, actor, PARENT_ENDED)
+        await _mark(session, one, TaskStatus.CANCELLED, at, actor, PARENT_ENDED)
     reasons: dict[UUID, tuple[str, str | None]] = {one.id: (one.title, PARENT_ENDED.message) for one in below}
     if failing:
         reasons[task.id] = (task.title, failure.message if failure else None)
     await _fail_dependants(session, [one for one in doomed if one not in below], reasons, at, actor)
+    return doomed
 
 
-async def _lock_doomed(session: AsyncSession, task: Task, failing: bool) -> list[Task]:
-    """Until nothing new is found: a task that was found may have delegated before it could be locked."""
-    held: dict[UUID, Task] = {}
-    seen: set[UUID] = set()
-    while new := await doomed_by(session, team_id=task.team_id, task_id=task.id, failing=failing) - seen:
-        seen |= new
-        for found in await lock_all(session, new):
-            if found.status in OPEN:
-                held[found.id] = found
-    return list(held.values())
+async def _account(session: AsyncSession, task: Task, cost: Decimal, ended: list[Task]) -> None:
+    """After all tasks are locked: charge, then settle the deepest first, so that accounts are locked upwards."""
+    await session.flush()
+    if cost:
+        await budgets.charge(session, task.budget_id, cost)
+    for one in sorted(ended, key=lambda found: -found.depth):
+        await budgets.settle(session, one.budget_id)
 
 
 async def lock_all(session: AsyncSession, ids: Collection[UUID]) -> list[Task]:
@@ -121,12 +151,12 @@ async def _fail_dependants(
         for one in ready:
             cause = next(found for found in needs[one.id] if found in reasons)
             failure = dependency_failed(*reasons[cause])
-            await _end_one(session, one, TaskStatus.FAILED, at, actor, failure)
+            await _mark(session, one, TaskStatus.FAILED, at, actor, failure)
             reasons[one.id] = (one.title, failure.message)
         left = [one for one in left if one not in ready]
 
 
-async def _end_one(
+async def _mark(
     session: AsyncSession,
     task: Task,
     status: TaskStatus,
@@ -144,6 +174,4 @@ async def _end_one(
     if failure is not None:
         task.error_code, task.error_message = failure.code, failure.message
         told = {"errorCode": failure.code, "error": failure.message[:500]}
-    await session.flush()
-    await budgets.settle(session, task.budget_id)
     tell(session, _EVENT[status], task, actor, **told)

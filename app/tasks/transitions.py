@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,11 +16,12 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
+from app.budgets import service as budgets
 from app.errors import Conflict, Forbidden, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
-from app.tasks.ending import end, end_below
+from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, over_limit
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
@@ -115,9 +117,13 @@ async def heartbeat(
     )
     if progress is not None:
         task.progress = progress
-    if await _stopped(session, task, attempt, usage, at, actor):
+    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    if stopped:
         return task
     task.lease_until = at + timedelta(seconds=lease_s)
+    if cost:
+        await session.flush()
+        await budgets.charge(session, task.budget_id, cost)
     if progress is not None:
         tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=progress[:500])
     return task
@@ -139,11 +145,12 @@ async def complete(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    if await _stopped(session, task, attempt, usage, at, actor):
+    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    if stopped:
         return task
     task.result, task.output, task.result_artifacts = result, output, list(artifacts)
     task.error_code = task.error_message = None
-    await end(session, task, TaskStatus.COMPLETED, at=at, actor=actor)
+    await end(session, task, TaskStatus.COMPLETED, at=at, actor=actor, cost=cost)
     return task
 
 
@@ -162,8 +169,9 @@ async def fail(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    if not await _stopped(session, task, attempt, usage, at, actor):
-        await fail_attempt(session, task, failure, at=at, actor=actor)
+    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    if not stopped:
+        await fail_attempt(session, task, failure, at=at, actor=actor, cost=cost)
     return task
 
 
@@ -199,10 +207,17 @@ async def cancel(
 
 
 async def take_back(
-    session: AsyncSession, task: Task, *, at: datetime, actor: Actor, outcome: AttemptOutcome, failure: Failure | None
+    session: AsyncSession,
+    task: Task,
+    *,
+    at: datetime,
+    actor: Actor,
+    outcome: AttemptOutcome,
+    failure: Failure | None,
+    cost: Decimal = NO_COST,
 ) -> None:
     """From in progress to pending: the claim counts no more, and what the attempt had delegated is cancelled."""
-    await end_below(session, task, at=at, actor=actor)
+    await end_below(session, task, at=at, actor=actor, cost=cost)
     attempts.close(await attempts.current(session, task), outcome, at, failure)
     task.status = TaskStatus.PENDING
     task.claim_token = task.lease_until = task.deadline = None
@@ -210,17 +225,18 @@ async def take_back(
 
 async def _stopped(
     session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage, at: datetime, actor: Actor
-) -> bool:
-    """Whether the task had to be ended, being past its time or its limits."""
-    within = await attempts.report(session, task, attempt, usage)
+) -> tuple[bool, Decimal]:
+    """Whether the task had to be ended, being past its time or its limits; and the cost that is still to be charged."""
+    within, cost = await attempts.report(session, task, attempt, usage)
     if task.deadline is not None and task.deadline <= at:
-        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT)
-        return True
+        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT, cost=cost)
+        return True, NO_COST
     if not within:
         tokens = attempt.tokens_used > task.max_tokens
         what = f"{attempt.tokens_used} of {task.max_tokens} tokens" if tokens else "its budget"
-        await fail_attempt(session, task, over_limit(what), at=at, actor=actor)
-    return not within
+        await fail_attempt(session, task, over_limit(what), at=at, actor=actor, cost=cost)
+        return True, NO_COST
+    return False, cost
 
 
 async def fail_attempt(
@@ -231,7 +247,9 @@ async def fail_attempt(
     at: datetime,
     actor: Actor,
     outcome: AttemptOutcome = AttemptOutcome.FAILED,
+    cost: Decimal = NO_COST,
 ) -> None:
+    """Try again after a wait when that may help, else fail for good."""
     wait = wait_before_retry(
         code=failure.code,
         may_pass=failure.may_pass,
@@ -240,10 +258,10 @@ async def fail_attempt(
         chance=random.random(),
     )
     if wait is None:
-        await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome)
+        await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
         dead_letters.open_letter(session, task, failure, actor)
         return
-    await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure)
+    await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
     task.ready_at = at + wait
     tell(
         session,

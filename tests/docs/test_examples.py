@@ -1,7 +1,8 @@
 """Every example in the README and the docs works as it stands.
 
-A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it stands for an agent's id. A
-subscription has to catch up. A `bash` block is run by bash, in order within its page.
+A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it stands for an agent's id,
+`COLLEAGUE_ID` for another's. What the page on delegation turns on first is on. A subscription has to catch up. A
+`bash` block is run by bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ async def demo(parley: Parley, tmp_path: Path) -> AsyncIterator[Parley]:
 @pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])
 async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
-    operation = text.replace("AGENT_ID", agent)
+    colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
+    operation = text.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague)
+    if name.startswith("delegate.md"):
+        await demo.run(dict(examples("graphql"))["delegate.md:1"], secret=KEY)
     node = get_operation_ast(parse(operation))
     assert node is not None, f"{name}: one operation a block"
 
