@@ -99,8 +99,7 @@ class Process:
         try:
             yield
         finally:
-            self.health.closing = True
-            self.closing.set()
+            self.begin_closing()
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
             await self.keys.stop()
@@ -109,6 +108,11 @@ class Process:
             await self.redis.close()
             await self.database.close()
             log.info("api stopped")
+
+    def begin_closing(self) -> None:
+        """End the event streams, and say that this process takes no more work."""
+        self.health.closing = True
+        self.closing.set()
 
     async def _keep_house(self) -> None:
         """The event log has its partitions and its clock also where no worker runs."""
@@ -129,4 +133,6 @@ class Process:
 def create_app(settings: Settings) -> Starlette:
     configure_logging(settings)
     process = Process(settings)
-    return Starlette(routes=process.routes(), lifespan=process.lifespan)
+    app = Starlette(routes=process.routes(), lifespan=process.lifespan)
+    app.state.begin_closing = process.begin_closing
+    return app

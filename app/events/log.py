@@ -10,9 +10,10 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db.transaction import remember_bell
-from app.events.cursor import LAST_ID, EventCursor
+from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
+from app.events.reading import END
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ async def own_cursor(session: AsyncSession, team_id: UUID) -> EventCursor:
     """The cursor of the last event that this transaction appended, or where the log ends when it appended none."""
     event: Event | None = session.info.get("last_event")
     if event is None:
-        horizon = await session.scalar(text("select event_horizon() - 1"))
-        return EventCursor(team_id=team_id, position=int(horizon or 0), event_id=LAST_ID)
+        position, event_id = (await session.execute(text(END))).one()
+        return EventCursor(team_id=team_id, position=position, event_id=event_id)
     await session.flush()
     return EventCursor(team_id=team_id, position=event.position, event_id=event.id)

@@ -18,7 +18,8 @@ from app.events.reading import EventRow, Place
 from app.events.tailer import Tailer
 
 log = structlog.get_logger(__name__)
-CHECK_S = 5.0  # expiry has no event; revocation has one and is seen at once
+# Expiry has no event. Revocation has one and is seen at once, unless an older transaction still hides it.
+CHECK_S = 1.0
 _DEAD = "select id from api_key where id = any($1) and (revoked_at is not null or expires_at <= now())"
 End = Callable[[], None]
 
@@ -41,6 +42,10 @@ class KeyWatch:
             self._open[principal.key_id].discard(end)
             if not self._open[principal.key_id]:
                 del self._open[principal.key_id]
+
+    async def is_live(self, principal: Principal) -> bool:
+        """Asked of the database, now; raises Unavailable."""
+        return not await self._database.fetch(_DEAD, [principal.key_id])
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
+from app.errors import Unavailable
 from graphql_schema.streams.subscriber import SinkGone
 
 
@@ -31,7 +32,7 @@ class QueueSink:
                 async with asyncio.timeout(self._stalled_s):
                     await self._drained.wait()
             except TimeoutError:
-                self.fail(SinkGone())
+                self.fail(Unavailable("The client took nothing for too long."))
                 raise SinkGone from None
 
     def fail(self, error: Exception) -> None:

@@ -22,7 +22,12 @@ class Rendering:
     """One subscription operation of one principal's rights; whose key it is does not matter."""
 
     def __init__(
-        self, core: GraphQLSchema, services: Services, operation: Operation, variables: dict[str, Any], principal: Principal
+        self,
+        core: GraphQLSchema,
+        services: Services,
+        operation: Operation,
+        variables: dict[str, Any],
+        principal: Principal,
     ) -> None:
         self._core, self._services, self._operation = core, services, operation
         self._variables, self._principal = variables, principal

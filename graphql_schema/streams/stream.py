@@ -22,7 +22,12 @@ _AWAY_PAUSE_S = 0.5
 
 class SharedStream:
     def __init__(
-        self, topic: Topic, rendering: Rendering, database: Database, read_through: Callable[[], Place], on_empty: Callable[[], None]
+        self,
+        topic: Topic,
+        rendering: Rendering,
+        database: Database,
+        read_through: Callable[[], Place],
+        on_empty: Callable[[], None],
     ) -> None:
         self.topic, self.rendering, self.database = topic, rendering, database
         self._read_through, self._on_empty = read_through, on_empty
@@ -61,19 +66,21 @@ class SharedStream:
     def offer(self, rows: list[EventRow], before: Place) -> None:
         """New events of this topic's team; `before` is where the log had been read to without them."""
         wanted = [row for row in rows if self.topic.matches(row)]
-        if not wanted or not self._live:
+        # While work is under way, one who joins next counts on it, so it must not skip what comes when nobody is live.
+        if not wanted or not (self._live or self._work):
             return
         if len(self._backlog) + len(wanted) > MOST_BACKLOG:
-            self._give_up_backlog()
+            self._give_up_backlog(wanted[-1].place)
             return
         if self._work is None:
             self._delivered = before
             self._work = asyncio.create_task(self._run())
         self._backlog += wanted
 
-    def _give_up_backlog(self) -> None:
-        """The log is the buffer: everybody reads it at their own pace."""
+    def _give_up_backlog(self, through: Place) -> None:
+        """The log is the buffer: everybody reads it at their own pace, up to `through` at least."""
         self._backlog.clear()
+        self._delivered = max(self._delivered, through)
         for subscriber in list(self._live):
             self._fall_behind(subscriber)
 
@@ -89,10 +96,10 @@ class SharedStream:
                     continue
                 for place, payload in payloads:
                     self._deliver(place, payload)
-                self._delivered = rows[-1].place
+                self._delivered = max(self._delivered, rows[-1].place)
         except Exception:
             log.exception("rendering events failed; subscribers read the log instead")
-            self._give_up_backlog()
+            self._give_up_backlog(self._delivered)
         finally:
             self._work = None
 

@@ -26,7 +26,8 @@ _AWAY_PAUSE_S = 0.5
 class Sink(Protocol):
     """Where payloads go. `push` never waits; it may only be called while `ready`."""
 
-    ready: bool
+    @property
+    def ready(self) -> bool: ...
 
     def push(self, payload: bytes) -> None: ...
 
