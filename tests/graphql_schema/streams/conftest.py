@@ -8,9 +8,6 @@ import pytest
 
 from app.config import Settings, load_settings
 from app.db.engine import Database
-from tests.fixtures.streams import connect, writer
-
-__all__ = ["connect", "writer"]
 
 
 @pytest.fixture
