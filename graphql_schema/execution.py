@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 from graphql import ExecutionResult, GraphQLSchema, OperationType, execute
-from graphql.execution.values import get_variable_values
 
 from app.auth.principal import Principal
 from app.auth.queries import DEAD_KEY
@@ -25,15 +24,12 @@ from graphql_schema.streams.key_watch import KeyWatch
 from graphql_schema.streams.queue_sink import QueueSink
 from graphql_schema.streams.subscriber import Sink, Subscriber
 from graphql_schema.transport.refusals import from_app_error
+from graphql_schema.variables import coerced
 
 _LIVE = (
     "select exists (select from api_key where id = $1 and revoked_at is null "
     "and (expires_at is null or expires_at > now()))"
 )
-
-
-class BadVariables(AppError):
-    code = "BAD_VARIABLES"
 
 
 @dataclass(slots=True)
@@ -101,7 +97,7 @@ class Executor:
             raise Unauthenticated(DEAD_KEY)
 
     def _prepare(self, operation: Operation, principal: Principal) -> Prepared:
-        variables = self._coerce(operation)
+        variables = coerced(self.core, operation)
         if operation.type is not OperationType.QUERY:
             return Prepared(variables, None, MUTATION_COST * len(operation.node.selection_set.selections))
         planner, document = self._services.planner, operation.document
@@ -114,15 +110,6 @@ class Executor:
         if cost > self._services.settings.max_cost:
             raise TooCostly(cost, self._services.settings.max_cost)
         return Prepared(variables, plan, cost)
-
-    def _coerce(self, operation: Operation) -> dict[str, Any]:
-        definitions = operation.node.variable_definitions
-        if not definitions:
-            return {}
-        values = get_variable_values(self.core, definitions, operation.variables, max_errors=10)
-        if isinstance(values, list):
-            raise BadVariables("; ".join(error.message for error in values))
-        return values.coerced
 
     async def _execute_in_python(self, operation: Operation, prepared: Prepared, principal: Principal) -> Answer:
         if operation.type is OperationType.QUERY:
