@@ -11,14 +11,13 @@ import structlog
 from graphql import OperationType
 
 from app.auth.principal import Principal
-from app.auth.tokens import visible_prefix
 from app.config import Settings
 from app.errors import AppError
 from app.observability import metrics
 from app.observability.access_log import AccessLog
 from graphql_schema.answer import Answer, Operation, refusal
 from graphql_schema.errors import masked
-from graphql_schema.transport.authentication import Authenticator
+from graphql_schema.transport.authentication import Authenticator, public_part
 from graphql_schema.transport.body import ClientGone, read_body
 from graphql_schema.transport.connections import OpenConnections
 from graphql_schema.transport.exchange import Exchange
@@ -61,7 +60,7 @@ class GraphQLEndpoint:
         self._executor = executor
         self._intake = intake
         self._authenticator = authenticator
-        self._policy = limiter.policy
+        self._limiter = limiter
         self._connections = connections
         self._closing = closing
         self._graphiql = graphiql
@@ -70,7 +69,7 @@ class GraphQLEndpoint:
         self._access_log = AccessLog(settings)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope, receive, send, self._policy)
+        exchange = Exchange(scope, receive, send, self._limiter)
         try:
             await self._serve(exchange)
         except Refused as refused:
@@ -181,17 +180,18 @@ class GraphQLEndpoint:
         # How long a stream was watched says nothing of how fast we are.
         streamed = kind == "subscription" and exchange.status == 200
         metrics.record(transport, kind, _outcome(exchange.status), None if streamed else seconds)
-        self._access_log.write(
-            exchange.request_id.decode(),
-            exchange.status,
-            seconds,
-            method=exchange.method,
-            path=exchange.scope["path"],
-            operation=operation.name if operation else None,
-            kind=kind,
-            role=principal.role.value if principal else None,
-            key=visible_prefix(principal.secret) if principal else None,
-        )
+        if self._access_log.on:
+            self._access_log.write(
+                exchange.request_id.decode(),
+                exchange.status,
+                seconds,
+                method=exchange.method,
+                path=exchange.scope["path"],
+                operation=operation.name if operation else None,
+                kind=kind,
+                role=principal.role if principal else None,
+                key=public_part(principal.secret) if principal else None,
+            )
 
 
 _READERS = {

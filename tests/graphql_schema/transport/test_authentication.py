@@ -150,6 +150,14 @@ async def test_a_failure_is_logged_without_the_secret(endpoint: Endpoint) -> Non
     assert secret not in str(line)
 
 
+@pytest.mark.parametrize("secret", ["parley_short", "correct horse battery staple and more", "x" * 300])
+async def test_what_is_no_key_of_ours_is_not_logged_at_all(endpoint: Endpoint, secret: str) -> None:
+    with capture_logs() as lines, pytest.raises(Unauthenticated):
+        await endpoint.authenticator.principal(f"Bearer {secret}", "192.0.2.1")
+
+    assert lines[0]["key"] == "(not shown)"
+
+
 async def test_one_key_used_a_hundred_times_at_once_is_looked_up_once(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
