@@ -20,6 +20,7 @@ from graphql_schema.errors import masked
 from graphql_schema.transport.authentication import Authenticator, public_part
 from graphql_schema.transport.body import ClientGone, read_body
 from graphql_schema.transport.connections import OpenConnections
+from graphql_schema.transport.deadlines import Deadlines
 from graphql_schema.transport.exchange import Exchange
 from graphql_schema.transport.intake import Executor, Intake
 from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, is_json, negotiate
@@ -66,6 +67,7 @@ class GraphQLEndpoint:
         self._graphiql = graphiql
         self._most_bytes = settings.max_body_bytes
         self._timeout_s = settings.operation_timeout_s
+        self._deadlines = Deadlines(settings.operation_timeout_s)
         self._access_log = AccessLog(settings)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -144,8 +146,7 @@ class GraphQLEndpoint:
 
     async def _execute(self, operation: Operation, principal: Principal) -> Answer:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                answer = await self._executor.execute(operation, principal)
+            answer = await self._deadlines.keep(self._executor.execute(operation, principal))
         except TimeoutError:
             return self._timed_out(operation)
         if answer.status == 401:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from app.config import Settings
 from app.observability import metrics
+from graphql_schema.transport.cork import CorkedProtocol
 
 log = structlog.get_logger(__name__)
 EXTENSION = "parley.socket"
@@ -126,7 +126,7 @@ class SocketProtocol(Watched, WebSocketsSansIOProtocol):
         self.leave()
 
 
-class HttpProtocol(Watched, HttpToolsProtocol):
+class HttpProtocol(Watched, CorkedProtocol):
     """Given to uvicorn as its `http` class."""
 
 
