@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Annotated, Any, TypeVar
 
 import strawberry
@@ -117,8 +118,7 @@ def plan_of(of: GraphQLObjectType, node: FieldNode) -> Any:
     return strawberry_field.metadata.get(PLAN) if strawberry_field else None
 
 
-def is_planned_root(of: GraphQLObjectType, node: FieldNode) -> bool:
-    return isinstance(plan_of(of, node), One | Many | AnyNode)
+ROOT_PLANS = One | Many | AnyNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def listing(
     most: int,
     needs: Permission | None = None,
 ) -> Any:
-    returned = list[lazily(type_name, module)]  # type: ignore[misc]
+    returned = listed(lazily(type_name, module))
     return planned_field(returned, {}, description, Listing(on, order, most, needs))
 
 
@@ -232,4 +232,9 @@ def planned_field(returned: Any, arguments: Mapping[str, Any], description: str,
 
 def lazily(type_name: str, module: str) -> Any:
     """A type that may be declared later, or in a module that imports this one."""
-    return Annotated[type_name, strawberry.lazy(module)]  # type: ignore[valid-type]
+    return Annotated[type_name, strawberry.lazy(module)]
+
+
+def listed(of: Any) -> Any:
+    """The type of a list whose items' type is known only at run time."""
+    return GenericAlias(list, (of,))
