@@ -81,6 +81,8 @@ def from_payload(payload: Any) -> GraphQLRequest:
     document_id, automatic = _document_id(payload), False
     if document_id is None and "persistedQuery" in extensions:
         document_id, automatic = _automatic_hash(extensions["persistedQuery"]), True
+    if query == "" and document_id is not None:
+        query = None  # graphql-ws clients must send a string, so beside an id they send an empty one
     if query is None and document_id is None:
         raise BadRequest("The request has no 'query' (a string) and no 'documentId'.")
     name = _optional(payload, "operationName", str)
