@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from redis.asyncio import Redis as Client
@@ -76,7 +76,3 @@ class Redis:
         assert self._away_since is not None
         log.info("Redis is back", away_s=round(time.monotonic() - self._away_since, 1))
         self._away_since, self._retry_at = None, 0.0
-
-
-def text(value: Any) -> str | None:
-    return value.decode() if isinstance(value, bytes) else value

@@ -6,20 +6,20 @@ import asyncio
 import time
 
 import pytest
-from structlog.testing import capture_logs
 
 from app import redis as module
 from app.config import load_settings
 from app.dev.redis import EmbeddedValkey
 from app.errors import ConfigurationError, Unavailable
 from app.redis import Redis
+from tests.fixtures.logs import logged
 
 
 async def test_away_is_said_once_and_so_is_back(own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch) -> None:
     redis = Redis(load_settings(REDIS_URL=own_valkey.url()))
     await redis.run(lambda client: client.set("a", "1"))
 
-    with capture_logs() as lines:
+    with logged() as lines:
         own_valkey.stop()
         for _ in range(3):
             with pytest.raises(Unavailable):

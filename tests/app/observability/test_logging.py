@@ -22,11 +22,11 @@ Lines = Callable[[], list[dict[str, Any]]]
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    before, level, configured = root.handlers[:], root.level, structlog.get_config()
     yield io.StringIO()
     root.handlers[:] = before
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configured)
     structlog.contextvars.clear_contextvars()
 
 
