@@ -58,6 +58,11 @@ class Settings(BaseSettings):
     log_level: str = Field("info", description="`debug`, `info`, `warning` or `error`.")
     log_format: LogFormat = Field(LogFormat.JSON, description="`json` for machines, `console` for people.")
     graphiql: bool = Field(False, description="Serve GraphiQL at `/graphql` to browsers. `parley dev` turns it on.")
+    cors_origins: str = Field(
+        "",
+        description="Comma-separated origins whose pages may call the API, such as `https://dash.example.org`; `*` for "
+        "all. `parley dev` allows all.",
+    )
     trusted_proxies: str = Field(
         "127.0.0.1", description="Comma-separated proxies whose X-Forwarded-For is believed; `*` believes all."
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import structlog
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from app.clock import now
@@ -95,6 +98,7 @@ class Process:
         self.tailer.start()
         self.keys.start()
         keeping = asyncio.create_task(self._keep_house())
+        gc.freeze()  # what lives as long as the process need not be looked through again and again
         log.info("api starts", port=self.settings.port)
         try:
             yield
@@ -130,9 +134,25 @@ class Process:
                 await asyncio.sleep(_HOUSEKEEPING_S)
 
 
+def _cross_origin(settings: Settings) -> list[Middleware]:
+    """Pages of other origins may call only where that is set. Keys travel in a header, so no cookie can be abused."""
+    if not settings.cors_origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=[origin.strip() for origin in settings.cors_origins.split(",")],
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
+            expose_headers=["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+            max_age=600,
+        )
+    ]
+
+
 def create_app(settings: Settings) -> Starlette:
     configure_logging(settings)
     process = Process(settings)
-    app = Starlette(routes=process.routes(), lifespan=process.lifespan)
+    app = Starlette(routes=process.routes(), lifespan=process.lifespan, middleware=_cross_origin(settings))
     app.state.begin_closing = process.begin_closing
     return app

@@ -41,7 +41,7 @@ class Event(Node):
         event_cursor,
     )
     agent = one(
-        "Agent", "graphql_schema.agents.types", "The agent that it concerns; null when it concerns none.", nullable=True,
+        "Agent", "graphql_schema.agents.types", "The agent that it concerns; null: none.", nullable=True,
         on=lambda event, agent: agent.id == event.agent_id,
     )  # fmt: skip
 

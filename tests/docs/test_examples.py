@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -35,9 +34,9 @@ def examples(language: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-async def demo(parley: Parley, tmp_path: Path) -> AsyncIterator[Parley]:
+async def demo(parley: Parley, tmp_path: Path) -> Parley:
     await ensure_demo(parley.settings.model_copy(update={"demo_key": KEY, "data_dir": tmp_path}))
-    yield parley
+    return parley
 
 
 @pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])

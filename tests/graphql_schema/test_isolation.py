@@ -30,7 +30,7 @@ from tests.fixtures.parley import Parley, TeamKit
 
 CORE = schema._schema
 SAMPLES: dict[str, Any] = {
-    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {}, "Cursor": "x",
+    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {},
 }  # fmt: skip
 NO_SUCH_THING = {"NOT_FOUND", "FORBIDDEN", "INVALID_INPUT"}
 FOUND_NOTHING = (None, [], [None])
