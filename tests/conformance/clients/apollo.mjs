@@ -21,8 +21,17 @@ const socket = resume(
   }),
 );
 const isSubscription = ({ query }) => getMainDefinition(query).operation === 'subscription';
+// Without it Apollo's cache drops what is selected by an interface, such as `... on Refusal`.
+async function possibleTypes() {
+  const query = '{ __schema { types { name possibleTypes { name } } } }';
+  const post = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify({ query }) };
+  const { data } = await (await fetch(PARLEY_URL, post)).json();
+  const abstract = data.__schema.types.filter((type) => type.possibleTypes);
+  return Object.fromEntries(abstract.map((type) => [type.name, type.possibleTypes.map(({ name }) => name)]));
+}
+
 const client = new ApolloClient({
-  cache: new InMemoryCache(),
+  cache: new InMemoryCache({ possibleTypes: await possibleTypes() }),
   link: split(isSubscription, new GraphQLWsLink(socket), new HttpLink({ uri: PARLEY_URL, headers })),
 });
 

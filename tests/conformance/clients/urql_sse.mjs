@@ -19,8 +19,8 @@ function follow(after, next) {
     stream = pipe(
       client.subscription(TEAM_EVENTS, { after }),
       onEnd(() => stopped || setTimeout(start, 50)),
-      subscribe(({ data }) => {
-        if (!data?.teamEvents || data.teamEvents.cursor === after) return;
+      subscribe(({ data, hasNext }) => {
+        if (!hasNext) return; // the end of the stream: an error, or the last item once more
         after = data.teamEvents.cursor;
         next(data.teamEvents);
       }),
@@ -29,7 +29,7 @@ function follow(after, next) {
   start();
   return () => {
     stopped = true;
-    stream.unsubscribe();
+    setTimeout(() => stream.unsubscribe()); // urql throws when a stream is left while one of its items is handled
   };
 }
 

@@ -15,8 +15,8 @@ const pageQuery = artifact('TeamPageQuery');
 const createAgentMutation = artifact('TeamCreateAgentMutation');
 const eventsSubscription = artifact('TeamEventsSubscription');
 
-// A persisted artifact has an id and no text.
-const request = ({ id, text }, variables) => ({ ...(id ? { documentId: id } : { query: text }), variables });
+// A persisted artifact has an id and no text. graphql-ws insists on a query, if only an empty one.
+const request = ({ id, text }, variables) => ({ ...(id ? { documentId: id, query: '' } : { query: text }), variables });
 const socket = resume(
   createClient({
     url: SOCKET_URL,
