@@ -13,6 +13,7 @@ from graphql_schema.planner.errors import InvalidArgument
 
 MOST_FILTER_DEPTH = 10
 MOST_CONDITIONS = 100
+_LOGIC = ("and", "or", "not")
 _FALSE: ColumnElement[bool] = literal_column("false")
 
 
@@ -26,21 +27,24 @@ class FilterCompiler:
     def compile(self, where: dict[str, Symbol], depth: int = 1) -> ColumnElement[bool]:
         if depth > MOST_FILTER_DEPTH:
             raise InvalidArgument("where", f"may be nested {MOST_FILTER_DEPTH} deep")
-        conditions: list[ColumnElement[bool]] = []
-        for name, value in where.items():
-            if value is not None:
-                conditions += self._conditions_of(name, value, depth)
-        self._count(len(conditions) + 1)
-        return and_(true(), *conditions)
+        given = {name: value for name, value in where.items() if value is not None}
+        comparisons = self._comparisons({name: value for name, value in given.items() if name not in _LOGIC})
+        self._count(max(1, len(comparisons)))
+        nested = [self._nested(name, given[name], depth + 1) for name in _LOGIC if name in given]
+        return and_(true(), *comparisons, *nested)
 
-    def _conditions_of(self, name: str, value: Symbol, depth: int) -> list[ColumnElement[bool]]:
+    def _comparisons(self, given: dict[str, Symbol]) -> list[ColumnElement[bool]]:
+        conditions: list[ColumnElement[bool]] = []
+        for name, how in given.items():
+            column, kind = self._mapping.filters[name]
+            conditions += compare(self._columns[column], how, kind, self._parameter)
+        return conditions
+
+    def _nested(self, name: str, value: Symbol, depth: int) -> ColumnElement[bool]:
         if name == "not":
-            return [not_(func.coalesce(self.compile(value, depth + 1), _FALSE))]
-        if name in {"and", "or"}:
-            parts = [self.compile(part, depth + 1) for part in value]
-            return parts if name == "and" else [or_(*parts) if parts else _FALSE]
-        column, kind = self._mapping.filters[name]
-        return compare(self._columns[column], value, kind, self._parameter)
+            return not_(func.coalesce(self.compile(value, depth), _FALSE))
+        parts = [self.compile(part, depth) for part in value]
+        return and_(true(), *parts) if name == "and" else or_(_FALSE, *parts)
 
     def _count(self, more: int) -> None:
         self._conditions += more
