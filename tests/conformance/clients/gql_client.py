@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -44,7 +45,7 @@ def websocket() -> Client:
 
 
 async def follow(after: str) -> AsyncIterator[dict[str, Any]]:
-    """The team's events behind a cursor. Whatever breaks the connection, goes on behind the last item."""
+    """The team's events behind a cursor. Whatever breaks the connection, it goes on behind the last item."""
     while True:
         try:
             async with websocket() as session:
@@ -53,7 +54,7 @@ async def follow(after: str) -> AsyncIterator[dict[str, Any]]:
                     after = result["teamEvents"]["cursor"]
                     yield result["teamEvents"]
         except (TransportError, OSError):
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(random.uniform(0, 0.5))
 
 
 async def create_agent(session: Any, slug: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where the clients play: a real `parley serve`, a proxy in front of it that cuts connections, the clients' processes."""
+"""Where the clients play: a real `parley serve`, a proxy before it that cuts connections, and their processes."""
 
 from __future__ import annotations
 

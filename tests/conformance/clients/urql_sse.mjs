@@ -5,22 +5,20 @@ import { AUTHORIZATION, PARLEY_URL, play } from './story.mjs';
 
 const client = new Client({
   url: PARLEY_URL,
-  preferGetMethod: false,
   fetchSubscriptions: true,
   fetchOptions: { headers: { authorization: AUTHORIZATION } },
   exchanges: [fetchExchange],
 });
 
-// urql does not reconnect event streams: whatever ends one, subscribe again from the last cursor.
 function follow(after, next) {
   let stopped = false;
   let stream;
   const start = () => {
     stream = pipe(
       client.subscription(TEAM_EVENTS, { after }),
-      onEnd(() => stopped || setTimeout(start, 50)),
+      onEnd(() => stopped || setTimeout(start, 500 * Math.random())),
       subscribe(({ data, hasNext }) => {
-        if (!hasNext) return; // the end of the stream: an error, or the last item once more
+        if (!hasNext) return; // the end: an error, or the last item once more
         after = data.teamEvents.cursor;
         next(data.teamEvents);
       }),
@@ -29,12 +27,12 @@ function follow(after, next) {
   start();
   return () => {
     stopped = true;
-    setTimeout(() => stream.unsubscribe()); // urql throws when a stream is left while one of its items is handled
+    setTimeout(() => stream.unsubscribe()); // urql throws when a stream is left while an item of it is handled
   };
 }
 
 await play({
-  agents: async () => (await client.query(AGENTS, {}).toPromise()).data.agents,
-  createAgent: async (slug) => (await client.mutation(CREATE_AGENT, { slug }).toPromise()).data.createAgent,
+  agents: async () => (await client.query(AGENTS, {})).data.agents,
+  createAgent: async (slug) => (await client.mutation(CREATE_AGENT, { slug })).data.createAgent,
   follow,
 });
