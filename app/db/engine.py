@@ -18,8 +18,10 @@ from app.errors import ConfigurationError, Unavailable
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_TIMEOUT_S = 5.0
 IDLE_S = 600.0
+# InternalClientError: a statement met the server's last words, which asyncpg had not yet read to their end.
 AWAY = (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError,
-        asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError)  # fmt: skip
+        asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError,
+        asyncpg.InternalClientError)  # fmt: skip
 _AWAY_MESSAGE = "The database does not answer. The server reconnects by itself; try again in a few seconds."
 
 
