@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from gql import Client, GraphQLRequest
-from gql.transport.exceptions import TransportError
+from gql.transport.exceptions import TransportClosed, TransportConnectionFailed
 from gql.transport.httpx import HTTPXAsyncTransport
 from gql.transport.websockets import WebsocketsTransport
 
@@ -31,7 +31,8 @@ TEAM_EVENTS = """subscription TeamEvents($after: Cursor) {
     ... on Gap { cursor message }
   }
 }"""
-URL, SLUG = os.environ["PARLEY_URL"], os.environ["PARLEY_SLUG"]
+SLUG = os.environ["PARLEY_SLUG"]
+URL = os.environ["PARLEY_URL"]
 HEADERS = {"Authorization": f"Bearer {os.environ['PARLEY_KEY']}"}
 
 
@@ -53,7 +54,7 @@ async def follow(after: str) -> AsyncIterator[dict[str, Any]]:
                 async for result in session.subscribe(request):
                     after = result["teamEvents"]["cursor"]
                     yield result["teamEvents"]
-        except (TransportError, OSError):
+        except (TransportClosed, TransportConnectionFailed, OSError):
             await asyncio.sleep(random.uniform(0, 0.5))
 
 

@@ -17,8 +17,9 @@ function follow(after, next) {
     stream = pipe(
       client.subscription(TEAM_EVENTS, { after }),
       onEnd(() => stopped || setTimeout(start, 500 * Math.random())),
-      subscribe(({ data, hasNext }) => {
-        if (!hasNext) return; // the end: an error, or the last item once more
+      subscribe(({ data, error, hasNext }) => {
+        if (error) console.error(error);
+        if (!data || !hasNext) return; // at the end of a stream urql gives its last item once more
         after = data.teamEvents.cursor;
         next(data.teamEvents);
       }),
