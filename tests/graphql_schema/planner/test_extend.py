@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -13,6 +15,16 @@ EACH_AGENT = """{ agents(first: 100) { nodes { slug notes(first: 2, orderBy: {fi
   totalCount nodes { text } pageInfo { hasNextPage endCursor } aggregates { count stars { sum max percentile(p: 0.5) } }
   groupedAggregates(groupBy: [STARS]) { count key { stars } } } } } }"""
 DEEP = '{ notes(first: 1, where: {text: {eq: "note 7"}}) { nodes { agent { notes(last: 2, orderBy: {field: CREATED_AT}) { edges { node { text agent { notes { totalCount } } } } } } } } }'  # noqa: E501
+
+
+EVERYTHING = "filter=True, order=True, group=True, aggregate=True"
+EMBEDDED = """{ agents(first: 100, where: {traitsHumor: {gt: 0.05}}, orderBy: {field: TRAITS_HUMOR, direction: DESC}) {
+  totalCount nodes { traits { humor } } pageInfo { endCursor } aggregates { traitsHumor { min max } }
+  groupedAggregates(groupBy: [TRAITS_HUMOR]) { key { traitsHumor } count } } }"""
+WIDE = """{ events(first: 5, where: {position: {gt: 0.5, lt: 1e15}}, orderBy: [{field: POSITION}]) {
+  totalCount nodes { position } pageInfo { endCursor } aggregates { position { min } }
+  groupedAggregates(groupBy: [POSITION]) { key { position } count } }
+  after: events(first: 100, after: "%s", orderBy: [{field: POSITION}]) { nodes { position } } }"""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +63,31 @@ def test_a_related_connection_belongs_to_its_row(project: Extended, database_url
     inner: Any = deep["data"]["notes"]["nodes"][0]["agent"]["notes"]["edges"]
     assert [edge["node"]["text"] for edge in inner] == ["note 7", "note 2"]
     assert [edge["node"]["agent"]["notes"]["totalCount"] for edge in inner] == [4, 4]
+
+
+def test_columns_of_embedded_objects_and_wide_integers_can_be_asked_for(
+    project: Extended, database_url: str, redis_url: str
+) -> None:
+    humor = 'column("0 dry, 1 playful."'
+    project.replace("graphql_schema/agents/types.py", humor, f"{humor}, {EVERYTHING}")
+    kind = "    kind: EventKind = column("
+    project.replace(
+        "graphql_schema/events/types.py", kind, f'    position: float = column("Place.", {EVERYTHING})\n{kind}'
+    )
+    cursor = base64.urlsafe_b64encode(json.dumps(["position,id", 2**62, "0" * 32]).encode()).decode()
+
+    (embedded, embedded_fed), (wide, wide_fed) = project.answers([EMBEDDED, WIDE % cursor], database_url, redis_url)
+
+    assert (embedded_fed, wide_fed) == (embedded, wide)
+    agents, events = embedded["data"]["agents"], wide["data"]["events"]
+    humors = [node["traits"]["humor"] for node in agents["nodes"]]
+    assert humors == sorted(humors, reverse=True)
+    assert set(humors) == {0.1, 1.0}
+    assert agents["aggregates"]["traitsHumor"] == {"min": 0.1, "max": 1.0}
+    assert {group["key"]["traitsHumor"]: group["count"] for group in agents["groupedAggregates"]} == Counter(humors)
+    (position,) = {node["position"] for node in events["nodes"]}
+    assert events["groupedAggregates"] == [{"key": {"position": position}, "count": 70}]
+    assert wide["data"]["after"]["nodes"] == []
 
 
 def test_the_type_takes_ten_lines(project: Extended) -> None:

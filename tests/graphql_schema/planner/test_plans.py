@@ -45,12 +45,36 @@ async def test_the_entity_of_a_mutation_is_read_by_one_statement(own_graph: Grap
     assert own_graph.database.statements - before == 1
 
 
+@pytest.mark.parametrize(
+    ("payload", "role", "code"),
+    [
+        ("agent { team { agents(first: 100) { nodes { id } } } }", Role.ADMIN, "COST_LIMIT_EXCEEDED"),
+        ("agent { team { agents(first: 0) { totalCount } } }", Role.ADMIN, "INVALID_ARGUMENT"),
+        ('agent { team { agents(first: 1, after: "x") { nodes { id } } } }', Role.ADMIN, "INVALID_CURSOR"),
+        ("agent { team { apiKeys { totalCount } } }", Role.INTEGRATOR, "FORBIDDEN"),
+    ],
+)
 @pytest.mark.asyncio(loop_scope="function")
-async def test_an_entity_that_would_cost_too_much_is_not_read(own_graph: Graph, redis_url: str) -> None:
+async def test_a_mutation_whose_payload_will_be_refused_does_not_happen(
+    own_graph: Graph, redis_url: str, payload: str, role: Role, code: str
+) -> None:
+    text = f'mutation {{ createAgent(input: {{slug: "new", name: "New"}}) {{ ... on AgentPayload {{ {payload} }} }} }}'
     async with graph_over(own_graph.database.url, redis_url, own_graph.seed, max_cost=100) as strict:
-        answer = await strict.ask(CREATE, {"input": {"slug": "new", "name": "New"}})
+        answer = await strict.ask(text, by=own_graph.seed.principals[role])
+        made = await strict.ask('{ agent(slug: "new") { id } }')
 
-    assert [error["extensions"]["code"] for error in answer["errors"]] == ["COST_LIMIT_EXCEEDED"]
+    assert [error["extensions"]["code"] for error in answer["errors"]] == [code]
+    assert made == {"data": {"agent": None}}
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_who_may_not_call_a_mutation_is_told_so_as_data(own_graph: Graph) -> None:
+    text = """mutation { createAgent(input: {slug: "new", name: "New"}) {
+      ... on AgentPayload { agent { team { apiKeys { totalCount } } } } ... on Forbidden { code } } }"""
+
+    answer = await own_graph.ask(text, by=own_graph.seed.principals[Role.ANALYST])
+
+    assert answer == {"data": {"createAgent": {"code": "FORBIDDEN"}}}
 
 
 @pytest.mark.parametrize(
