@@ -142,7 +142,7 @@ def _clients(stage: Stage, server: Server, count: int) -> Iterator[Helper]:
     key = {"authorization": f"Bearer {stage.seeded.secret}"}
     messages = [
         {"type": "connection_init", "payload": key},
-        {"id": "1", "type": "subscribe", "payload": {"query": SUBSCRIPTION}},
+        {"id": "ID", "type": "subscribe", "payload": {"query": SUBSCRIPTION}},
     ]
     clients = Helper(stage, "benchmarks.subscribers")
     try:

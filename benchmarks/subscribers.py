@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from typing import Any
+from uuid import uuid4
 
 import uvloop
 
@@ -118,7 +119,8 @@ class Client(asyncio.Protocol):
             self.received += 1
             self._crowd.add(int(data[found + STAMP : found + STAMP + 20].strip(b', }"')))
         elif data.find(b"connection_ack", start, end) >= 0:
-            self.transport.write(masked_frame(1, self._messages[1]))
+            # An id of its own, as real clients choose it: a server cannot share the frames of all.
+            self.transport.write(masked_frame(1, self._messages[1].replace(b"ID", str(uuid4()).encode())))
             self.acknowledged.set()
         elif data.find(b'"type":"error"', start, end) >= 0:
             raise ValueError(data[start:end].decode())

@@ -21,8 +21,8 @@ class QueueSink:
     def ready(self) -> bool:
         return len(self._queue) < self._most
 
-    def push(self, payload: bytes) -> None:
-        self._queue.append(payload)
+    def push(self, payloads: list[bytes]) -> None:
+        self._queue.extend(payloads)
         self._filled.set()
 
     async def until_ready(self) -> None:

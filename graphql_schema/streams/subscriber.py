@@ -29,7 +29,7 @@ class Sink(Protocol):
     @property
     def ready(self) -> bool: ...
 
-    def push(self, payload: bytes) -> None: ...
+    def push(self, payloads: list[bytes]) -> None: ...
 
     async def until_ready(self) -> None:
         """Raises SinkGone when the client left or takes nothing for too long."""
@@ -96,12 +96,12 @@ class Subscriber:
         await self.sink.until_ready()
         if self.place < self._stream.place:
             return False
-        self.push(self._stream.rendering.caught_up(self.place))
+        self.push([self._stream.rendering.caught_up(self.place)])
         self._stream.go_live(self)
         return True
 
     async def _send(self, payload: bytes, place: Place) -> None:
         if not self.sink.ready:
             await self.sink.until_ready()
-        self.push(payload)
+        self.push([payload])
         self.place = place

@@ -40,9 +40,11 @@ class DirectSocket:
     def ready(self) -> bool:
         return self._protocol.writable.is_set() and self.open
 
-    def write(self, payload: bytes) -> None:
-        """One text frame, unfragmented and unmasked, as servers send them."""
-        self._transport.write(frame_header(len(payload)) + payload)
+    def write(self, *payloads: bytes) -> None:
+        """A text frame each, unfragmented and unmasked, as servers send them, all in one write."""
+        self._transport.write(
+            b"".join([part for payload in payloads for part in (frame_header(len(payload)), payload)])
+        )
 
     async def until_ready(self) -> None:
         """Returns when there is room, or when the connection is gone."""

@@ -298,8 +298,9 @@ class SocketSink:
     def ready(self) -> bool:
         return self._socket.ready
 
-    def push(self, payload: bytes) -> None:
-        self._socket.write(self._prefix + payload + b"}")
+    def push(self, payloads: list[bytes]) -> None:
+        prefix = self._prefix
+        self._socket.write(*[prefix + payload + b"}" for payload in payloads])
 
     async def until_ready(self) -> None:
         await self._socket.until_ready()
