@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import Any
 
 MOST_PLANS = 64  # per document: its operations and fields, times roles, times shapes of the variables
-MOST_CHARS = 8_000_000  # of SQL in a process; a plan takes about three bytes for each
+MOST_CHARS = 8_000_000  # of SQL in a process; a plan takes about four bytes for each
 _OVERHEAD_CHARS = 1_000
 
 
