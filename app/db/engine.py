@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from app.config import Settings
@@ -42,6 +43,7 @@ class Database:
             hide_parameters=True,  # an error in the log must not carry what users wrote
             connect_args={"server_settings": self._server_settings(), "timeout": CONNECT_TIMEOUT_S},
         )
+        event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self.sessions = async_sessionmaker(self.engine, expire_on_commit=False)
         self._pool = ReadPool(
             self._open_for_reads, settings.read_pool_size, patience_s=ACQUIRE_TIMEOUT_S, idle_s=IDLE_S
@@ -112,6 +114,12 @@ class Database:
 
 
 _FETCHVAL, _FETCHROW, _FETCH = asyncpg.Connection.fetchval, asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
+
+
+def _refuse_dead(connection: Any, record: Any, proxy: Any) -> None:
+    """A connection that the server closed while it lay idle is replaced. Unlike a ping, this costs no round trip."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
 
 
 async def _json_as_bytes(connection: Any) -> None:
