@@ -1,5 +1,5 @@
 """Real processes."""
 
-from tests.fixtures.installation import installation, migrated_cluster, migrated_postgres, server_environment
+from tests.fixtures.installation import installation, processes
 
-__all__ = ["installation", "migrated_cluster", "migrated_postgres", "server_environment"]
+__all__ = ["installation", "processes"]

@@ -16,10 +16,10 @@ from tests.fixtures.installation import SOAK, Installation
 from tests.fixtures.streams import SocketClient, connected
 
 SUBSCRIBERS = 50
-EVENTS = 60_000 if SOAK else 4_000
+EVENTS = 60_000 if SOAK else 2_000
 WARM_UP = EVENTS // 4
 AT_ONCE = 20
-GROWTH_BYTES = 12_000_000 if SOAK else 6_000_000
+GROWTH_BYTES = 12_000_000 if SOAK else 4_000_000
 PLANNED = "subscription { teamEvents { ... on Event { cursor } } }"
 # The leak of graphql-core would show here: 1.16 kB an event in each subscription.
 IN_PYTHON = "subscription { teamEvents { ... on Event { cursor agent { team { featureFlags { flag } } } } } }"
