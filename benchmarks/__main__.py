@@ -28,7 +28,7 @@ def main() -> None:
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine()}
     with stage() as set_up:
         if chosen.what in ("reads", "all"):
-            rounds, seconds = (2, 1.0) if chosen.quick else (7, 3.0)
+            rounds, seconds = (2, 1.0) if chosen.quick else (5, 3.0)
             found["reads"] = reads.measure(set_up, rounds=rounds, seconds=seconds)
             print(tables.reads(found["reads"]), flush=True)
         if chosen.what in ("fanout", "all"):

@@ -30,8 +30,8 @@ class Size:
 
 
 QUICK = Size(rounds=1, clients=1_000, burst=200, paced=20, flat=1_000)
-NORMAL = Size(rounds=3, clients=1_000, burst=1_000, paced=50, flat=6_000)
-FULL = Size(rounds=3, clients=1_000, burst=1_000, paced=50, flat=60_000)
+NORMAL = Size(rounds=3, clients=1_000, burst=300, paced=50, flat=6_000)
+FULL = Size(rounds=3, clients=1_000, burst=300, paced=50, flat=60_000)
 
 
 class Helper:

@@ -119,14 +119,14 @@ def node_is_present() -> bool:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds, in user and system, of a process and its children that live."""
+    """CPU seconds, in user and system, of a process and its children, those that have ended included."""
     total = 0.0
     for process in _family(pid):
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        total += times.user + times.system
+        total += times.user + times.system + times.children_user + times.children_system
     return total
 
 
