@@ -18,6 +18,8 @@ log = structlog.get_logger(__name__)
 WEEKS_AHEAD = 8
 _LOCK_PATIENCE_MS = 3_000
 _LOCK_NOT_AVAILABLE = "55P03"
+# Room for what the other cluster wrote after the backup: its cursors then lie before all that is new, not within it.
+_LOST_POSITIONS = 2**32
 # How far the clock stands behind the newest event: above 0 only when the events come from another cluster.
 _BEHIND = """
 select (select coalesce(max(position), 0) from event) - shift
@@ -89,7 +91,7 @@ async def mend_clock(session: AsyncSession) -> int:
         await session.execute(text("lock table event in share row exclusive mode"))
         if await session.scalar(text(_BEHIND.format(edge="xmax"))) <= 0:
             return 0
-        lift: int = await session.scalar(text(_BEHIND.format(edge="xmin")))
+        lift = int(await session.scalar(text(_BEHIND.format(edge="xmin")))) + _LOST_POSITIONS
         await session.execute(text("update event_clock set shift = shift + :lift"), {"lift": lift})
     log.warning("event clock lifted after a restore", by=lift)
     return lift

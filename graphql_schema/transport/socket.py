@@ -117,7 +117,7 @@ class SocketProtocol(Watched, WebSocketsSansIOProtocol):
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
         if hasattr(self, "scope"):  # the application starts in the loop's next turn
-            self.scope["extensions"][EXTENSION] = DirectSocket(self)  # type: ignore[index, assignment]
+            self.scope["extensions"][EXTENSION] = DirectSocket(self)  # type: ignore[assignment]
 
     def shutdown(self) -> None:
         if self.leave is None or self.close_sent or self.disconnected:

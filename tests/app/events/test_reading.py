@@ -33,8 +33,9 @@ class Undone(AppError):
 async def say(transaction: Transactions, *numbers: int, pause_s: float = 0, undo: bool = False) -> EventCursor:
     async with transaction() as session:
         for number in numbers:
-            append(session, EventKind.AGENT_UPDATED, team_id=TEAM, actor=SYSTEM, changes={"n": number})
-        cursor = await own_cursor(session, TEAM)
+            event = append(session, EventKind.AGENT_UPDATED, team_id=TEAM, actor=SYSTEM, changes={"n": number})
+        await session.flush()
+        cursor = EventCursor(event.position, event.id, TEAM)
         await asyncio.sleep(pause_s)
         if undo:
             raise Undone("undone")

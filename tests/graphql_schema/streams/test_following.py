@@ -20,11 +20,6 @@ subscription ($agent: ID!, $after: Cursor) {
   agentEvents(agent: $agent, after: $after) { __typename ... on Event { kind changes } }
 }
 """
-PAUSE = """
-mutation ($id: ID!) {
-  pauseAgent(input: {agentId: $id}) { __typename ... on AgentPayload { eventCursor } ... on Refusal { message } }
-}
-"""
 PYTHON_FIELD = """
 subscription ($after: Cursor) {
   teamEvents(after: $after) {
@@ -79,19 +74,6 @@ async def test_each_cursor_resumes_exactly_behind_itself(connect: Connect, write
 
             assert await socket.numbers(3 - place, name) == list(range(place + 2, 5))
             assert (await socket.item(name))["__typename"] == "CaughtUp"
-
-
-async def test_a_mutations_cursor_sees_exactly_what_follows(parley: Parley, connect: Connect, writer: Writer) -> None:
-    await writer.say(1)
-    answer = await parley.run(PAUSE, {"id": parley.home.agent_id})
-    await writer.say(2)
-    await writer.settle()
-
-    async with connect() as socket:
-        await socket.subscribe(TEAM_EVENTS, {"after": answer["pauseAgent"]["eventCursor"]})
-
-        assert (await socket.item())["changes"] == {"n": 2}
-        assert (await socket.item())["__typename"] == "CaughtUp"
 
 
 async def test_kinds_choose(connect: Connect, writer: Writer) -> None:
