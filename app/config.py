@@ -136,6 +136,9 @@ def environment_name(field: str) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else (ENV_PREFIX + field).upper()
 
 
+_SECRET = {"DATABASE_URL", "REDIS_URL", "PARLEY_DEMO_KEY"}
+
+
 def load_settings(**overrides: Any) -> Settings:
     """Read the environment; raises ConfigurationError that names every wrong variable."""
     try:
@@ -145,5 +148,6 @@ def load_settings(**overrides: Any) -> Settings:
         for problem in error.errors():
             field = str(problem["loc"][0])
             name = field if field in {"DATABASE_URL", "REDIS_URL"} else environment_name(field)
-            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})")
+            got = "" if name in _SECRET else f" (got {problem['input']!r})"
+            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}{got}")
         raise ConfigurationError("; ".join(lines)) from None

@@ -29,11 +29,10 @@ from app.auth.roles import Permission
 from app.errors import AppError
 from app.events.log import Actor, own_cursor
 from graphql_schema.context import Context, Info
+from graphql_schema.planner.mapping import NEEDS
 from graphql_schema.refusals import Forbidden, IdempotencyConflict, InvalidInput, Refusal, refusal_of
 from graphql_schema.scalars import Cursor
 
-NEEDS = "needs"
-MUTATION_COST = 10
 _ALWAYS: tuple[type[Refusal], ...] = (InvalidInput, Forbidden, IdempotencyConflict)
 
 
@@ -62,7 +61,7 @@ class Payload:
     event_cursor: Cursor = strawberry.field(
         default=Cursor(""),
         description="The place of this write in the event log: subscribe with it as `after` to miss nothing that "
-        "follows.",
+        "follows. While an older write is still under way, the place is before both, and this one's event comes again.",
     )
 
     def to_outcome(self) -> dict[str, Any]:

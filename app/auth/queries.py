@@ -36,4 +36,3 @@ async def find_principal(database: Database, secret: str) -> Principal | None:
 async def require_live(session: AsyncSession, key_id: UUID) -> None:
     if not await session.scalar(select(is_live(key_id))):
         raise Unauthenticated(DEAD_KEY)
-

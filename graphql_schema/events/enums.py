@@ -6,5 +6,20 @@ from app.events.kinds import EventKind
 from graphql_schema.publish_enum import publish_enum
 
 publish_enum(
-    EventKind, "What happened.", {kind: kind.value.replace(".", ": ").replace("_", " ") + "." for kind in EventKind}
+    EventKind,
+    "What happened. More kinds come with later versions: let a client pass over those that it does not know.",
+    {
+        EventKind.TEAM_CREATED: "The team came into being.",
+        EventKind.TEAM_UPDATED: "Settings of the team itself changed.",
+        EventKind.TEAM_FLAGS_CHANGED: "Feature flags were set; null: back to the installation's value.",
+        EventKind.TEAM_HANDOFF_RULES_CHANGED: "Handoff rules were added, removed or given another priority.",
+        EventKind.TEAM_DOCUMENTS_REGISTERED: "GraphQL documents became trusted.",
+        EventKind.AGENT_CREATED: "An agent joined the team.",
+        EventKind.AGENT_UPDATED: "An agent's own fields changed.",
+        EventKind.AGENT_PAUSED: "An agent takes no new work.",
+        EventKind.AGENT_RESUMED: "A paused agent takes work again.",
+        EventKind.AGENT_ARCHIVED: "An agent left for good.",
+        EventKind.API_KEY_CREATED: "An API key was created.",
+        EventKind.API_KEY_REVOKED: "An API key was revoked.",
+    },
 )

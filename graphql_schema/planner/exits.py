@@ -5,13 +5,12 @@ Rows arrive as the JSON that Postgres built, keyed by response key, so a resolve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 from uuid import UUID
 
 import orjson
 from graphql import (
-    FieldNode,
     GraphQLAbstractType,
     GraphQLEnumType,
     GraphQLField,
@@ -19,17 +18,11 @@ from graphql import (
     GraphQLResolveInfo,
     GraphQLSchema,
     get_named_type,
-    is_abstract_type,
     is_list_type,
 )
 
-from app.auth.roles import Permission, allowed
-from graphql_schema.mutations import NEEDS
 from graphql_schema.planner.connections import VIRTUAL
-from graphql_schema.planner.errors import TooCostly
-from graphql_schema.planner.mapping import MAPS, PLAN, ROOT_PLANS, Entity, Python, plan_of
-from graphql_schema.planner.plan import Plan
-from graphql_schema.planner.selection import Selection
+from graphql_schema.planner.mapping import MAPS, PLAN, ROOT_PLANS, Entity, Python
 
 Resolver = Callable[..., Any]
 Info = GraphQLResolveInfo[Any]
@@ -59,8 +52,6 @@ def _install_on(schema: GraphQLSchema, of: GraphQLObjectType) -> None:
             field.resolve = _resolve_root
         elif of is schema.subscription_type:
             field.resolve = _event_itself
-        elif of is schema.mutation_type:
-            field.resolve = _checking_first(schema, field, definition.metadata.get(NEEDS))
         elif planned_type and not isinstance(plan, Python):
             field.resolve = _row_resolver(field)
 
@@ -98,49 +89,15 @@ def _entity_resolver(name: str) -> Resolver:
             return None
         key = key if isinstance(key, UUID) else UUID(key)
         context = info.context
-        plan = _entity_plan(context, _path(info), get_named_type(info.return_type), info.field_nodes)
-        found = await context.services.planner.read(plan, context.principal, context.variables, [key])
+        planner, principal, variables = context.services.planner, context.principal, context.variables
+        of = get_named_type(info.return_type)
+        plan = planner.entities(
+            context.document, _path(info), of, info.field_nodes, variables, principal.role, feed=True
+        )
+        found = await planner.read(plan, principal, variables, [key])
         return orjson.loads(found[key]) if key in found else None
 
     return resolve
-
-
-def _entity_plan(context: Any, path: Hashable, of: Any, nodes: list[FieldNode]) -> Plan:
-    services, variables = context.services, context.variables
-    plan: Plan = services.planner.entities(
-        context.document, path, of, nodes, variables, context.principal.role, feed=True
-    )
-    cost, most = plan.cost.total(variables), services.settings.max_cost
-    if cost > most:
-        raise TooCostly(cost, most)
-    return plan
-
-
-def _checking_first(schema: GraphQLSchema, field: GraphQLField, needs: Permission | None) -> Resolver:
-    """A mutation whose payload is asked for in a way that will be refused must not happen.
-
-    A caller who may not call it at all is left to the mutation, which says so as data.
-    """
-    change = field.resolve
-    assert change is not None
-
-    def resolve(source: Any, info: Info, **arguments: Any) -> Any:
-        if needs is None or allowed(info.context.principal.role, needs):
-            _check_entities(schema, info)
-        return change(source, info, **arguments)
-
-    return resolve
-
-
-def _check_entities(schema: GraphQLSchema, info: Info) -> None:
-    context, returned = info.context, get_named_type(info.return_type)
-    selection = Selection(schema, context.document.ast, context.variables)
-    possible: Sequence[Any] = schema.get_possible_types(returned) if is_abstract_type(returned) else [returned]
-    for of in possible:
-        for key, nodes in selection.below(of, info.field_nodes).items():
-            if isinstance(plan_of(of, nodes[0]), Entity):
-                entity = get_named_type(of.fields[nodes[0].name.value].type)
-                _entity_plan(context, (*_path(info), key), entity, nodes).check(context.variables)
 
 
 def _by_hidden_type(original: Any) -> Any:

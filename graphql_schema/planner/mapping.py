@@ -26,6 +26,7 @@ from app.auth.roles import Permission
 from app.ids import Prefix
 
 PLAN = "plan"
+NEEDS = "needs"  # the permission of a mutation
 Row = Any  # an alias's columns: `row.slug`
 T = TypeVar("T", bound=type)
 

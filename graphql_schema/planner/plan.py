@@ -15,20 +15,23 @@ from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
 
 from app.auth.principal import Principal
 from app.auth.queries import DEAD_KEY, is_live
-from app.auth.roles import Role
+from app.auth.roles import Role, allowed
 from app.db.engine import Database
-from app.errors import Unauthenticated, Unavailable
+from app.errors import TookTooLong, Unauthenticated
 from graphql_schema.answer import Document
 from graphql_schema.planner.arguments import Variables, shape
 from graphql_schema.planner.cache import PlanCache
 from graphql_schema.planner.compiler import Compiler
 from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import NotPlanned
-from graphql_schema.planner.mapping import ROOT_PLANS, Caller, Python, plan_of
+from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
+from graphql_schema.planner.payloads import payload_entities
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_object
 
 T = TypeVar("T")
+INTROSPECTION_COST = 100
+MUTATION_COST = 10
 _DIALECT: Any = asyncpg_dialect.dialect()  # type: ignore[no-untyped-call]
 _ENTITY = "entity_ids"
 Reader = Callable[[Principal, Variables, Any], Any]
@@ -104,7 +107,28 @@ class Planner:
                 total += plan.cost.total(variables)
                 plan.check(variables)
             elif nodes[0].name.value != "__typename":
-                total += declared.cost if isinstance(declared, Python) else 1
+                total += declared.cost if isinstance(declared, Python) else INTROSPECTION_COST
+        return total
+
+    def cost_of_payloads(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
+        """What a mutation operation may cost: each of its changes, and what is read of their payloads.
+
+        Refuses what will be refused anyway before anything is changed. A change that the role may not make is left to
+        the mutation, which says so as data.
+        """
+        of, selection = self._schema.mutation_type, Selection(self._schema, document.ast, variables)
+        assert of is not None
+        total = 0
+        for key, nodes in selection.fields(of, [document.operations[name].selection_set]).items():
+            total += MUTATION_COST
+            definition = of.fields.get(nodes[0].name.value)
+            needs = definition.extensions["strawberry-definition"].metadata.get(NEEDS) if definition else None
+            if definition is None or (needs is not None and not allowed(role, needs)):
+                continue
+            for path, entity, asked in payload_entities(self._schema, selection, definition, nodes):
+                plan = self.entities(document, (name, key, path), entity, asked, variables, role, feed=True)
+                plan.check(variables)
+                total += plan.cost.total(variables)
         return total
 
     def entities(
@@ -117,11 +141,11 @@ class Planner:
         role: Role,
         *,
         feed: bool,
-        guarded: bool = True,
     ) -> Plan:
         """The statement that reads nodes of one type by their keys: rows of key and JSON.
 
-        Streams are not guarded: one stream serves many keys, and each key is watched by itself.
+        It does not ask whether the caller's key is alive: a payload follows a transaction that did, and a stream
+        serves many keys, each watched by itself.
         """
 
         def compile_() -> Plan:
@@ -130,7 +154,7 @@ class Planner:
             body = compiler.object(of, nodes, columns, alias, cost)
             keys = bindparam(_ENTITY, type_=ARRAY(Uuid()))
             statement = select(columns.id, body).select_from(alias).where(scope, columns.id == any_(keys))
-            return _plan(compiler, statement.where(is_live(Caller.key_id)) if guarded else statement, cost)
+            return _plan(compiler, statement, cost)
 
         return self._planned(document, ("entities", of.name, path, feed), variables, role, compile_)
 
@@ -227,4 +251,4 @@ async def _timely(reading: Awaitable[T]) -> T:
     try:
         return await reading
     except asyncpg.QueryCanceledError:
-        raise Unavailable("The database took too long for this operation. Ask for less, or add a filter.") from None
+        raise TookTooLong("The database took too long for this operation. Ask for less, or add a filter.") from None

@@ -35,10 +35,14 @@ class Hub:
         tailer.listen(self._on_batch)
 
     async def open(
-        self, operation: Operation, variables: dict[str, Any], principal: Principal, sink: Sink
+        self,
+        operation: Operation,
+        variables: dict[str, Any],
+        rendering: Rendering,
+        principal: Principal,
+        sink: Sink,
     ) -> Subscriber:
         """Start a subscription; raises AppError to refuse it. The caller closes it."""
-        rendering = Rendering(self._core, self._services, operation, variables, principal)
         field = self._core.subscription_type.fields[rendering.node.name.value]  # type: ignore[union-attr]
         plan: Stream = field.extensions["strawberry-definition"].metadata[PLAN]
         symbols = arguments_of(field, rendering.node, variables)

@@ -56,7 +56,7 @@ class KeyWatch:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _on_batch(self, rows: list[EventRow], through: Place) -> None:
-        if any(row.kind == EventKind.KEY_REVOKED for row in rows):
+        if any(row.kind == EventKind.API_KEY_REVOKED for row in rows):
             self._look.set()
 
     async def _run(self) -> None:

@@ -71,8 +71,7 @@ class Subscriber:
                 pass
         except SinkGone:
             self.close()
-        except Exception as error:
-            log.exception("replay failed")
+        except Exception as error:  # whoever holds the sink logs what is our fault
             self.sink.fail(error)
             self.close()
         finally:

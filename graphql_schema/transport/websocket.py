@@ -259,11 +259,15 @@ class Connection:
     def failed(self, name: str, error: Exception) -> None:
         """A subscription broke: tell its client, who may try again."""
         self._operations.pop(name, None)
-        text, extensions = masked(error)
+        if isinstance(error, AppError):
+            shown = orjson.loads(from_app_error(error).body)["errors"]
+        else:
+            text, extensions = masked(error)
+            shown = [{"message": text, "extensions": extensions}]
         if not self.socket.ready:  # it must not wait for ever for what does not come
             self.socket.abort()
             return
-        body = {"id": name, "type": "error", "payload": [{"message": text, "extensions": extensions}]}
+        body = {"id": name, "type": "error", "payload": shown}
         self.socket.write(orjson.dumps(body))
 
     async def _close(self, closed: Closed) -> None:

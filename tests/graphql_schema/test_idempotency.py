@@ -20,7 +20,6 @@ ANSWER = {
     "CreateApiKeyPayload": "apiKey { id live } secret",
     "ApplyTeamPayload": "changed created",
     "RegisterDocumentsPayload": "registered",
-    "LimitRolesPayload": "team { id }",
 }
 
 
