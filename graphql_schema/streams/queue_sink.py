@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from app.errors import Unavailable
 from graphql_schema.streams.subscriber import SinkGone
 
-
 MOST_BYTES = 500_000
 
 
