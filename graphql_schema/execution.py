@@ -11,7 +11,7 @@ import orjson
 from graphql import ExecutionResult, GraphQLSchema, OperationType, execute
 
 from app.auth.principal import Principal
-from app.auth.queries import DEAD_KEY
+from app.auth.queries import DEAD_KEY, living
 from app.errors import AppError, Unauthenticated
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.context import Context, Services
@@ -25,11 +25,6 @@ from graphql_schema.streams.rendering import Rendering
 from graphql_schema.streams.subscriber import Sink, Subscriber
 from graphql_schema.transport.refusals import from_app_error
 from graphql_schema.variables import coerced
-
-_LIVE = (
-    "select exists (select from api_key where id = $1 and revoked_at is null "
-    "and (expires_at is null or expires_at > now()))"
-)
 
 
 @dataclass(slots=True)
@@ -96,7 +91,7 @@ class Executor:
             subscriber.close()
 
     async def _require_live(self, principal: Principal) -> None:
-        if not await self._services.database.fetchval(_LIVE, principal.key_id):
+        if not await living(self._services.database, [principal.key_id]):
             raise Unauthenticated(DEAD_KEY)
 
     def _prepare(self, operation: Operation, principal: Principal) -> Prepared:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents.models import Agent, AgentStatus, Skill
 from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, parse_agent
 from app.agents.status import ALLOWED_FROM, refusal
+from app.auth import service as auth
 from app.errors import Conflict, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
@@ -101,6 +102,8 @@ async def change_status(
         if current is None:
             raise _missing()
         raise Conflict(refusal(current.name, current.status, wanted))
+    if wanted is AgentStatus.ARCHIVED:
+        await auth.revoke_keys_of_agent(session, team_id=team_id, agent_id=agent_id, actor=actor)
     append(
         session,
         _STATUS_EVENT[wanted],

@@ -82,3 +82,10 @@ async def revoke(session: AsyncSession, *, team_id: UUID, key_id: UUID, actor: A
         changes={"api_key_id": to_global(Prefix.API_KEY, key.id), "name": key.name},
     )
     return key
+
+
+async def revoke_keys_of_agent(session: AsyncSession, *, team_id: UUID, agent_id: UUID, actor: Actor) -> None:
+    """An agent that has left acts no more."""
+    mine = (ApiKey.team_id == team_id) & (ApiKey.agent_id == agent_id) & ApiKey.revoked_at.is_(None)
+    for key_id in (await session.scalars(select(ApiKey.id).where(mine).order_by(ApiKey.id))).all():
+        await revoke(session, team_id=team_id, key_id=key_id, actor=actor)

@@ -33,7 +33,7 @@ def _readable(row: Any) -> ColumnElement[bool]:
     return and_(row.team_id == Caller.team_id, row.position < select(func.event_horizon()).scalar_subquery())
 
 
-@mapped(models.Event.__table__, prefix=Prefix.EVENT, scope=_readable)
+@mapped(models.Event.__table__, prefix=Prefix.EVENT, scope=_readable, node_needs=Permission.READ_EVENTS)
 @strawberry.type(description="Something that happened in the team.")
 class Event(Node):
     kind: EventKind = column("What happened.", filter=True, group=True)

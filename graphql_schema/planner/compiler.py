@@ -299,8 +299,8 @@ class Compiler:
     def _possible(self, abstract: GraphQLAbstractType) -> list[GraphQLObjectType]:
         found = []
         for of in self.schema.get_possible_types(abstract):
-            needs = MAPS[of.name].needs
-            if needs is None or allowed(self.role, needs):
+            mapping = MAPS[of.name]
+            if all(needs is None or allowed(self.role, needs) for needs in (mapping.needs, mapping.node_needs)):
                 found.append(of)
         return found
 

@@ -129,6 +129,7 @@ class TypeMap:
     prefix: Prefix | None
     scope: Callable[[Row], ColumnElement[bool]] | None
     needs: Permission | None
+    node_needs: Permission | None = None
 
 
 MAPS: dict[str, TypeMap] = {}
@@ -140,16 +141,18 @@ def mapped(
     prefix: Prefix | None = None,
     scope: Callable[[Row], ColumnElement[bool]] | None = None,
     needs: Permission | None = None,
+    node_needs: Permission | None = None,
 ) -> Callable[[T], T]:
     """Register a type. Its rows are always limited to the caller's team: by `team_id`, or by `scope` where given.
 
-    Without a table the type is embedded: its columns belong to the row of whoever holds it.
+    Without a table the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
+    the type is read, `node_needs` where it is read by its id alone.
     """
 
     def register(cls: T) -> T:
         name = get_object_definition(cls, strict=True).name
         limit = scope or (None if table is None else lambda row: row.team_id == Caller.team_id)
-        MAPS[name] = TypeMap(name, table, prefix, limit, needs)
+        MAPS[name] = TypeMap(name, table, prefix, limit, needs, node_needs)
         return cls
 
     return register

@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.auth.principal import Principal
+from app.auth.queries import living
 from app.db.engine import Database
 from app.errors import Unavailable
 from app.events.kinds import EventKind
@@ -20,7 +21,6 @@ from app.events.tailer import Tailer
 log = structlog.get_logger(__name__)
 # Expiry has no event. Revocation has one and is seen at once, unless an older transaction still hides it.
 CHECK_S = 1.0
-_DEAD = "select id from api_key where id = any($1) and (revoked_at is not null or expires_at <= now())"
 End = Callable[[], None]
 
 
@@ -45,7 +45,7 @@ class KeyWatch:
 
     async def is_live(self, principal: Principal) -> bool:
         """Asked of the database, now; raises Unavailable."""
-        return not await self._database.fetch(_DEAD, [principal.key_id])
+        return principal.key_id in await living(self._database, [principal.key_id])
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -77,8 +77,9 @@ class KeyWatch:
     async def _check(self) -> None:
         if not self._open:
             return
-        for row in await self._database.fetch(_DEAD, list(self._open)):
-            ends = list(self._open.get(row["id"], ()))
-            log.info("key died, closing what it holds open", key_id=str(row["id"]), count=len(ends))
+        watched = list(self._open)
+        for key_id in set(watched) - await living(self._database, watched):
+            ends = list(self._open.get(key_id, ()))
+            log.info("key died, closing what it holds open", key_id=str(key_id), count=len(ends))
             for end in ends:
                 end()

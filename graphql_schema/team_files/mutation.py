@@ -37,12 +37,13 @@ class ApplyTeamPayload(Payload):
     "Brings the team to what a file says: only what differs, all or nothing. Applying it again changes nothing.",
     needs=Permission.CONFIGURE_TEAM,
     refusals=(Conflict,),
+    prepare=lambda input: team_files.read(input.file),
 )
 async def apply_team(work: Work, input: ApplyTeamInput) -> ApplyTeamPayload:
-    result = await team_files.apply(
+    result = await team_files.apply_parsed(
         work.session,
         team_id=work.team_id,
-        text=input.file,
+        parsed=work.prepared,
         actor=work.actor,
         prune=input.prune,
         dry_run=input.dry_run,

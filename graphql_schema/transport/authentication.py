@@ -9,14 +9,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
-from uuid import UUID
 
 import structlog
-from sqlalchemy import Uuid, bindparam, select
-from sqlalchemy.dialects.postgresql import asyncpg
 
 from app.auth.principal import Principal
-from app.auth.queries import DEAD_KEY, find_principal, is_live
+from app.auth.queries import DEAD_KEY, find_principal, living
 from app.auth.tokens import TOKEN_PREFIX, visible_prefix
 from app.config import Settings
 from app.db.engine import Database
@@ -33,7 +30,6 @@ LONGEST_SECRET = 200
 SHORTEST_SHOWN = 30
 LOOKUPS_AT_ONCE = 8  # also bounds how many guesses can slip through before the first is counted
 
-_LIVE = str(select(is_live(bindparam("key_id", type_=Uuid))).compile(dialect=asyncpg.dialect()))  # type: ignore[no-untyped-call]
 _NO_KEY = "Send an API key: `Authorization: Bearer parley_…`."
 _UNKNOWN_KEY = "This API key is not known. Check that it was copied whole."
 
@@ -69,13 +65,10 @@ class Authenticator:
         principal = await find_principal(self._database, secret) if len(secret) <= LONGEST_SECRET else None
         if principal is None:
             raise await self._failed(address, secret, _UNKNOWN_KEY)
-        if not await self._is_live(principal.key_id):
+        if not await living(self._database, [principal.key_id]):
             raise await self._failed(address, secret, DEAD_KEY)
         self._known.put(_header(secret), principal)
         return principal
-
-    async def _is_live(self, key_id: UUID) -> bool:
-        return bool(await self._database.fetchval(_LIVE, key_id))
 
     async def _refuse_guessers(self, address: str) -> None:
         if await self._failures.count(address) >= self._most_failures:

@@ -65,6 +65,8 @@ class Intake:
         document = self._documents.known(text) or await self._read(text, principal)
         if isinstance(document, list):
             raise Refused(from_graphql_errors(document))
+        if request.automatic:
+            await self._persisted.remember(request, principal)
         node = choose(document, request.operation_name)
         return Operation(document, node, node.name.value if node.name else None, request.variables)
 

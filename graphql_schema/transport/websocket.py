@@ -14,7 +14,7 @@ from graphql import OperationType
 
 from app.auth.principal import Principal
 from app.config import Settings
-from app.errors import AppError, RateLimited, Unauthenticated, Unavailable
+from app.errors import AppError, RateLimited, TookTooLong, Unauthenticated, Unavailable
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.errors import masked
@@ -236,8 +236,9 @@ class Connection:
             async with asyncio.timeout(timeout_s):
                 answer = await self._endpoint.executor.execute(operation, principal)
         except TimeoutError:
-            raise Unavailable(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
+            raise TookTooLong(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
         if answer.status == 401:
+            self._endpoint.authenticator.forget(principal)
             self.end(_dead_key())
         return answer
 
