@@ -3,6 +3,7 @@ test's transactions would count as older ones."""
 
 from __future__ import annotations
 
+import asyncpg
 import httpx
 
 from app.auth.roles import Role
@@ -41,3 +42,21 @@ async def test_it_sees_exactly_what_follows(installation: Installation) -> None:
 
     async with connected(installation.server.socket_url) as socket:
         assert await kinds_behind(installation, socket, cursor) == ["AGENT_RESUMED"]
+
+
+async def test_what_an_older_transaction_commits_later_is_not_missed(installation: Installation) -> None:
+    older = await asyncpg.connect(installation.postgres.url())
+    await older.execute("begin")
+    await older.execute(
+        "insert into event (id, team_id, kind, actor, changes) values (gen_random_uuid(), $1, $2, 'older', '{}')",
+        installation.team.id,
+        "agent.updated",
+    )
+    cursor = await run(installation, PAUSE)
+    await older.execute("commit")
+    await older.close()
+
+    async with connected(installation.server.socket_url) as socket:
+        kinds = await kinds_behind(installation, socket, cursor)
+
+    assert kinds.count("AGENT_UPDATED") == 1

@@ -17,7 +17,7 @@ from tests.fixtures.streams import TEAM_EVENTS, Connect, Writer
 
 AGENT_EVENTS = """
 subscription ($agent: ID!, $after: Cursor) {
-  agentEvents(agent: $agent, after: $after) { __typename ... on Event { kind changes } }
+  agentEvents(agentId: $agent, after: $after) { __typename ... on Event { kind changes } }
 }
 """
 PYTHON_FIELD = """

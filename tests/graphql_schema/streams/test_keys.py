@@ -91,6 +91,25 @@ async def test_expiry_closes_too(parley: Parley, connect: Connect) -> None:
         assert time.monotonic() - started > 0.5
 
 
+async def test_a_shared_stream_outlives_the_key_that_opened_it(
+    parley: Parley, connect: Connect, writer: Writer
+) -> None:
+    secret = new_secret()
+    async with parley.transaction() as session:
+        await auth.issue(session, team_id=parley.home.id, name="second", role=Role.ANALYST, secret=secret, actor=SYSTEM)
+    start = await writer.say(0)
+    async with connect(role=Role.ANALYST) as first, connect(secret=secret) as second:
+        for socket in (first, second):
+            await socket.subscribe(TEAM_EVENTS, {"after": start, "kinds": ["AGENT_UPDATED"]})
+            await socket.caught_up()
+
+        await revoke(writer.transaction, parley, Role.ANALYST)
+        assert await code_within(first, 3) == 4403
+        await writer.say(1)
+
+        assert await second.numbers(1) == [1]
+
+
 async def test_a_dead_key_opens_nothing_though_it_was_known(parley: Parley, connect: Connect) -> None:
     async with connect(role=Role.ANALYST):
         pass
