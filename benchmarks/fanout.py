@@ -119,9 +119,8 @@ def deliver(clients: Helper, writer: Helper, events: int, rate: float | None = N
     """Write events and wait until all clients that read have had them all."""
     written = events if rate or events % 10 == 0 else 1
     clients.ask(expect=written)
-    clients.order(wait=True)
     writer.ask(events=written, rate=rate or (RATE if written == 1 else None))
-    seen = clients.answer()
+    seen = clients.ask(wait=True)
     if not seen["complete"]:
         raise AssertionError(f"not every client had its {written} events: {seen}")
     return seen
