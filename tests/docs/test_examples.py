@@ -1,7 +1,7 @@
 """Every example in the README and the docs works as it stands.
 
-A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it stands for an agent's id. A
-subscription has to catch up. A `bash` block is run by bash, in order within its page.
+A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
+given, stand for an agent's id. A subscription has to catch up. A `bash` block is run by bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 import pytest
-from graphql import OperationType, parse
+from graphql import NonNullTypeNode, OperationType, parse
 from graphql.utilities import get_operation_ast
 
 from app.auth.roles import Role
@@ -49,19 +49,23 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     node = get_operation_ast(parse(operation))
     assert node is not None, f"{name}: one operation a block"
 
+    needed = [variable for variable in node.variable_definitions if isinstance(variable.type, NonNullTypeNode)]
+    variables = {variable.variable.name.value: agent for variable in needed}
+
     if node.operation is OperationType.SUBSCRIPTION:
-        assert "CaughtUp" in await first_item(demo, operation)
+        assert "CaughtUp" in await first_item(demo, operation, variables)
     else:
-        data = await demo.run(operation, secret=KEY)
+        data = await demo.run(operation, variables, secret=KEY)
         assert None not in data.values(), data
         if node.operation is OperationType.MUTATION:
             assert all(value["__typename"].endswith("Payload") for value in data.values()), data
 
 
-async def first_item(demo: Parley, operation: str) -> str:
+async def first_item(demo: Parley, operation: str, variables: dict[str, str]) -> str:
     """The first item of a stream; it must name its type so that the marker can be seen."""
     headers = {"Authorization": f"Bearer {KEY}", "Accept": "text/event-stream"}
-    async with demo.client.stream("POST", "/graphql", json={"query": operation}, headers=headers) as answer:
+    body = {"query": operation, "variables": variables}
+    async with demo.client.stream("POST", "/graphql", json=body, headers=headers) as answer:
         async for line in answer.aiter_lines():
             if line.startswith("data: "):
                 return line

@@ -186,7 +186,9 @@ class Script:
 
     @property
     def events(self) -> list[Event]:
-        return [event_of(item) for item in self.items if item["__typename"] == "Event"]
+        """What came behind the client's own write. While an older write is under way, its own may come again, first."""
+        found = [event_of(item) for item in self.items if item["__typename"] == "Event"]
+        return found[1:] if found and found[0].slug == self.name else found
 
     async def until(self, condition: Callable[[], bool]) -> None:
         try:
