@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -69,8 +70,11 @@ class Scene:
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return Scene()
+async def scene() -> AsyncIterator[Scene]:
+    made = Scene()
+    yield made
+    for subscriber in list(made.stream._members):
+        subscriber.close()
 
 
 async def test_what_comes_while_nobody_is_live_reaches_one_who_joins_before_the_work_ends(scene: Scene) -> None:
