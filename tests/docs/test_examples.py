@@ -49,7 +49,7 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     node = get_operation_ast(parse(operation))
     assert node is not None, f"{name}: one operation a block"
 
-    needed = [variable for variable in node.variable_definitions if isinstance(variable.type, NonNullTypeNode)]
+    needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
 
     if node.operation is OperationType.SUBSCRIPTION:

@@ -58,7 +58,7 @@ async def test_payload_that_reads_too_much_is_refused_and_nothing_happens(parley
         """mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) {
       ... on AgentPayload { agent { %s } } } }"""
         % huge
-    )  # noqa: UP031  braces all around
+    )
 
     errors = await parley.errors(query, {"id": parley.home.agent_id})
 
