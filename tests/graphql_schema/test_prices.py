@@ -54,11 +54,8 @@ async def test_price(parley: Parley, query: str, cost: int) -> None:
 
 async def test_payload_that_reads_too_much_is_refused_and_nothing_happens(parley: Parley) -> None:
     huge = "team { " + NESTED % (NESTED % (NESTED % "id")) + " }"
-    query = (
-        """mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) {
-      ... on AgentPayload { agent { %s } } } }"""
-        % huge
-    )
+    payload = "... on AgentPayload { agent { " + huge + " } }"
+    query = "mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) { " + payload + " } }"
 
     errors = await parley.errors(query, {"id": parley.home.agent_id})
 
