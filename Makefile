@@ -37,8 +37,8 @@ schema: $(VENV)/run.stamp ## Export schema.graphql and docs/settings.md from the
 bench: $(VENV)/dev.stamp ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
-soak: $(VENV)/dev.stamp ## Run the long test of memory and faults
-	$(BIN)/python -m benchmarks.soak $(ARGS)
+soak: $(VENV)/dev.stamp ## Run the long form of the fault and property tests
+	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 tests/e2e tests/graphql_schema/streams tests/graphql_schema/planner $(ARGS)
 
 lock: ## Resolve the lock files anew (needs uv)
 	$(COMPILE) --group build --output-file requirements/run.txt pyproject.toml

@@ -59,6 +59,11 @@ class Settings(BaseSettings):
     log_level: str = Field("info", description="`debug`, `info`, `warning` or `error`.")
     log_format: LogFormat = Field(LogFormat.JSON, description="`json` for machines, `console` for people.")
     graphiql: bool = Field(False, description="Serve GraphiQL at `/graphql` to browsers. `parley dev` turns it on.")
+    cors_origins: str = Field(
+        "",
+        description="Comma-separated origins whose pages may call the API, such as `https://dash.example.org`; `*` for "
+        "all. `parley dev` allows all.",
+    )
     trusted_proxies: str = Field(
         "127.0.0.1", description="Comma-separated proxies whose X-Forwarded-For is believed; `*` believes all."
     )
@@ -148,6 +153,9 @@ def environment_name(field: str) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else (ENV_PREFIX + field).upper()
 
 
+_SECRET = {"DATABASE_URL", "REDIS_URL", "PARLEY_DEMO_KEY"}
+
+
 def load_settings(**overrides: Any) -> Settings:
     """Read the environment; raises ConfigurationError that names every wrong variable."""
     try:
@@ -157,5 +165,6 @@ def load_settings(**overrides: Any) -> Settings:
         for problem in error.errors():
             field = str(problem["loc"][0])
             name = field if field in {"DATABASE_URL", "REDIS_URL"} else environment_name(field)
-            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})")
+            got = "" if name in _SECRET else f" (got {problem['input']!r})"
+            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}{got}")
         raise ConfigurationError("; ".join(lines)) from None

@@ -35,6 +35,16 @@ class InvalidInput(AppError):
         return cls(f"{path}: {message}", [FieldProblem(path, message)])
 
 
+def check_text(path: str, text: str, *, most: int, least: int = 0) -> str:
+    """The text without surrounding space; raises InvalidInput when the database could not keep it as it is."""
+    text = text.strip()
+    if not least <= len(text) <= most:
+        raise InvalidInput.of(path, f"must be {least} to {most} characters long")
+    if "\0" in text:
+        raise InvalidInput.of(path, "must not contain a null character")
+    return text
+
+
 class NotFound(AppError):
     code = "NOT_FOUND"
 
@@ -59,6 +69,12 @@ class Unavailable(AppError):
     """A part that we stand on (Postgres, Redis) is away; the same call may succeed later."""
 
     code = "UNAVAILABLE"
+
+
+class TookTooLong(AppError):
+    """The same call would take as long again: ask for less."""
+
+    code = "TIMEOUT"
 
 
 class ConfigurationError(AppError):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import structlog
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from app.clock import now
@@ -95,12 +98,12 @@ class Process:
         self.tailer.start()
         self.keys.start()
         keeping = asyncio.create_task(self._keep_house())
+        gc.freeze()  # what lives as long as the process need not be looked through again and again
         log.info("api starts", port=self.settings.port)
         try:
             yield
         finally:
-            self.health.closing = True
-            self.closing.set()
+            self.begin_closing()
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
             await self.keys.stop()
@@ -109,6 +112,11 @@ class Process:
             await self.redis.close()
             await self.database.close()
             log.info("api stopped")
+
+    def begin_closing(self) -> None:
+        """End the event streams, and say that this process takes no more work."""
+        self.health.closing = True
+        self.closing.set()
 
     async def _keep_house(self) -> None:
         """The event log has its partitions and its clock also where no worker runs."""
@@ -126,7 +134,25 @@ class Process:
                 await asyncio.sleep(_HOUSEKEEPING_S)
 
 
+def _cross_origin(settings: Settings) -> list[Middleware]:
+    """Pages of other origins may call only where that is set. Keys travel in a header, so no cookie can be abused."""
+    if not settings.cors_origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=[origin.strip() for origin in settings.cors_origins.split(",")],
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
+            expose_headers=["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+            max_age=600,
+        )
+    ]
+
+
 def create_app(settings: Settings) -> Starlette:
     configure_logging(settings)
     process = Process(settings)
-    return Starlette(routes=process.routes(), lifespan=process.lifespan)
+    app = Starlette(routes=process.routes(), lifespan=process.lifespan, middleware=_cross_origin(settings))
+    app.state.begin_closing = process.begin_closing
+    return app

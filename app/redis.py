@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from redis.asyncio import Redis as Client
@@ -42,8 +42,11 @@ class Redis:
 
     async def run(self, command: Callable[[Client], Awaitable[T]]) -> T:
         """Run a command that may be sent twice; raises Unavailable while Redis is away."""
-        if time.monotonic() < self._retry_at:
+        now = time.monotonic()
+        if now < self._retry_at:
             raise Unavailable("Redis does not answer.")
+        if self._away_since is not None:
+            self._retry_at = now + PAUSE_S  # one caller finds out; the others need not wait with it
         try:
             answer = await command(self.client)
         except AWAY as error:
@@ -72,8 +75,4 @@ class Redis:
     def _found(self) -> None:
         assert self._away_since is not None
         log.info("Redis is back", away_s=round(time.monotonic() - self._away_since, 1))
-        self._away_since = None
-
-
-def text(value: Any) -> str | None:
-    return value.decode() if isinstance(value, bytes) else value
+        self._away_since, self._retry_at = None, 0.0

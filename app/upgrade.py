@@ -23,6 +23,7 @@ async def _make_partitions(url: str) -> None:
     engine = create_async_engine(sqlalchemy_url(url), poolclass=NullPool)
     try:
         async with available(), AsyncSession(engine) as session, session.begin():
+            await partitions.mend_clock(session)
             await partitions.ensure(session, now())
     finally:
         await engine.dispose()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from app.dev.postgres import EmbeddedPostgres
-from app.dev.process import KeptProcess, family_of
+from app.dev.process import KeptProcess
 from app.dev.redis import EmbeddedValkey
 from app.upgrade import upgrade
 from benchmarks.seed import Seeded, seed
@@ -38,7 +38,7 @@ class Server:
         return cpu_s(self.process.pid)
 
     def rss_mb(self) -> float:
-        return sum(process.memory_info().rss for process in family_of(self.process.pid)) / 1e6
+        return sum(process.memory_info().rss for process in _family(self.process.pid)) / 1e6
 
 
 @dataclass
@@ -52,16 +52,18 @@ class Stage:
     def serve(self, name: str, command: Sequence[str], **environment: str) -> Server:
         """Start a server on a free port, given to it as PORT, and wait until it listens."""
         port = _free_port()
-        given = {"PORT": str(port), "PARLEY_PORT": str(port)} | self.addresses() | environment
+        given = {"PORT": str(port), "PARLEY_PORT": str(port)} | environment
         log = self.folder / f"{name.replace(' ', '-')}.log"
-        process = KeptProcess(command, environment=os.environ | given, log=log, grace_s=3)
+        process = KeptProcess(command, environment=self.environment() | given, log=log, grace_s=3)
         server = Server(name, port, process)
         self.servers.append(server)
         _await_listening(server, log)
         return server
 
-    def addresses(self) -> Mapping[str, str]:
-        return {
+    def environment(self) -> dict[str, str]:
+        """What every process of a run is told."""
+        return os.environ | {
+            "PARLEY_RATE_LIMIT_POINTS": "1000000000",
             "DATABASE_URL": self.postgres.url(),
             "REDIS_URL": self.valkey.url(),
             "TEAM_ID": str(self.seeded.team_id),
@@ -117,15 +119,20 @@ def node_is_present() -> bool:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds, in user and system, of a process and its children that live."""
+    """CPU seconds, in user and system, of a process and its children, those that have ended included."""
     total = 0.0
-    for process in family_of(pid):
+    for process in _family(pid):
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        total += times.user + times.system
+        total += times.user + times.system + times.children_user + times.children_system
     return total
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    program = psutil.Process(pid)
+    return [program, *program.children(recursive=True)]
 
 
 def _free_port() -> int:

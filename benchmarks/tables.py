@@ -8,9 +8,8 @@ from benchmarks.reads import HANDWRITTEN
 
 
 def reads(found: dict[str, Any]) -> str:
-    lines = [
-        f"Reads: {found['connections']} connections, medians of {found['rounds']} interleaved rounds of {found['seconds']:g} s"
-    ]
+    rounds = f"{found['rounds']} interleaved rounds of {found['seconds']:g} s"
+    lines = [f"Reads: {found['connections']} connections, medians of {rounds}"]
     for operation, by in found["operations"].items():
         yardstick = by[HANDWRITTEN]
         lines += [
@@ -21,8 +20,32 @@ def reads(found: dict[str, Any]) -> str:
             total = row["server_us"] + row["postgres_us"]
             share = total / (yardstick["server_us"] + yardstick["postgres_us"])
             lines.append(
-                f"  {name:22}{row['rate']:9.0f}{row['rate'] / yardstick['rate']:9.2f}{row['p50_ms']:9.2f}{row['p99_ms']:9.2f}"
-                f"{row['server_us']:9.0f}{row['postgres_us']:8.0f}{share:9.2f}"
+                f"  {name:22}{row['rate']:9.0f}{row['rate'] / yardstick['rate']:9.2f}"
+                f"{row['p50_ms']:9.2f}{row['p99_ms']:9.2f}{row['server_us']:9.0f}{row['postgres_us']:8.0f}{share:9.2f}"
             )
     lines += ["", "memory, MB               " + ", ".join(f"{name} {mb:.0f}" for name, mb in found["rss_mb"].items())]
+    return "\n".join(lines)
+
+
+def fanout(found: dict[str, Any]) -> str:
+    rows = {
+        "deliveries a second, unpaced": ("rate", ".0f"),
+        "server CPU a delivery, µs": ("cpu_us", ".1f"),
+        "p50 at 5 events/s, ms": ("p50_ms", ".1f"),
+        "p99 at 5 events/s, ms": ("p99_ms", ".1f"),
+        "memory a client, kB": ("kb_a_client", ".1f"),
+        "unpaced, one client stalled": ("stalled_rate", ".0f"),
+        "p99, one client stalled, ms": ("stalled_p99_ms", ".1f"),
+        "memory after a tenth, MB": ("flat_from_mb", ".1f"),
+        "memory at the end, MB": ("flat_to_mb", ".1f"),
+    }
+    contenders = found["contenders"]
+    lines = [
+        "",
+        f"Fan-out: {found['clients']} clients, {found['burst']} events unpaced, medians of {found['rounds']} rounds; "
+        f"memory over {found['flat_events']} events to {found['flat_clients']} clients",
+        " " * 32 + "".join(f"{name:>18}" for name in contenders),
+    ]
+    for title, (key, form) in rows.items():
+        lines.append(f"{title:32}" + "".join(f"{format(row[key], form):>18}" for row in contenders.values()))
     return "\n".join(lines)

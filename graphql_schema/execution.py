@@ -9,31 +9,22 @@ from typing import Any
 
 import orjson
 from graphql import ExecutionResult, GraphQLSchema, OperationType, execute
-from graphql.execution.values import get_variable_values
 
 from app.auth.principal import Principal
-from app.auth.queries import DEAD_KEY
+from app.auth.queries import DEAD_KEY, living
 from app.errors import AppError, Unauthenticated
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.context import Context, Services
 from graphql_schema.errors import formatted, masked
-from graphql_schema.mutations import MUTATION_COST
 from graphql_schema.planner.errors import TooCostly
 from graphql_schema.planner.plan import Plan
 from graphql_schema.streams.hub import Hub
 from graphql_schema.streams.key_watch import KeyWatch
 from graphql_schema.streams.queue_sink import QueueSink
+from graphql_schema.streams.rendering import Rendering
 from graphql_schema.streams.subscriber import Sink, Subscriber
 from graphql_schema.transport.refusals import from_app_error
-
-_LIVE = (
-    "select exists (select from api_key where id = $1 and revoked_at is null "
-    "and (expires_at is null or expires_at > now()))"
-)
-
-
-class BadVariables(AppError):
-    code = "BAD_VARIABLES"
+from graphql_schema.variables import coerced
 
 
 @dataclass(slots=True)
@@ -42,6 +33,7 @@ class Prepared:
 
     variables: dict[str, Any]
     plan: Plan | None
+    rendering: Rendering | None
     cost: int
 
 
@@ -80,7 +72,9 @@ class Executor:
         """Open a subscription that pushes its payloads into a sink; raises AppError to refuse it."""
         self.cost(operation, principal)
         await self._require_live(principal)
-        return await self._hub.open(operation, operation.prepared.variables, principal, sink)
+        prepared: Prepared = operation.prepared
+        assert prepared.rendering is not None
+        return await self._hub.open(operation, prepared.variables, prepared.rendering, principal, sink)
 
     async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[bytes]:
         """The payloads of a subscription; raises AppError to refuse it, and later when its key dies."""
@@ -97,32 +91,24 @@ class Executor:
             subscriber.close()
 
     async def _require_live(self, principal: Principal) -> None:
-        if not await self._services.database.fetchval(_LIVE, principal.key_id):
+        if not await living(self._services.database, [principal.key_id]):
             raise Unauthenticated(DEAD_KEY)
 
     def _prepare(self, operation: Operation, principal: Principal) -> Prepared:
-        variables = self._coerce(operation)
-        if operation.type is not OperationType.QUERY:
-            return Prepared(variables, None, MUTATION_COST * len(operation.node.selection_set.selections))
-        planner, document = self._services.planner, operation.document
-        plan = planner.operation(document, operation.name, variables, principal.role)
-        if plan is None:
-            cost = planner.cost_of_fields(document, operation.name, variables, principal.role)
+        variables = coerced(self.core, operation)
+        planner, document, plan, rendering = self._services.planner, operation.document, None, None
+        if operation.type is OperationType.SUBSCRIPTION:
+            rendering = Rendering(self.core, self._services, operation, variables, principal)
+            cost = rendering.cost
+        elif operation.type is OperationType.MUTATION:
+            cost = planner.cost_of_payloads(document, operation.name, variables, principal.role)
+        elif plan := planner.operation(document, operation.name, variables, principal.role):
+            cost = max(1, plan.cost.total(variables))
         else:
-            cost = plan.cost.total(variables)
-        cost = max(1, cost)
+            cost = max(1, planner.cost_of_fields(document, operation.name, variables, principal.role))
         if cost > self._services.settings.max_cost:
             raise TooCostly(cost, self._services.settings.max_cost)
-        return Prepared(variables, plan, cost)
-
-    def _coerce(self, operation: Operation) -> dict[str, Any]:
-        definitions = operation.node.variable_definitions
-        if not definitions:
-            return {}
-        values = get_variable_values(self.core, definitions, operation.variables, max_errors=10)
-        if isinstance(values, list):
-            raise BadVariables("; ".join(error.message for error in values))
-        return values.coerced
+        return Prepared(variables, plan, rendering, cost)
 
     async def _execute_in_python(self, operation: Operation, prepared: Prepared, principal: Principal) -> Answer:
         if operation.type is OperationType.QUERY:

@@ -29,11 +29,10 @@ from app.auth.roles import Permission
 from app.errors import AppError
 from app.events.log import Actor, own_cursor
 from graphql_schema.context import Context, Info
+from graphql_schema.planner.mapping import NEEDS
 from graphql_schema.refusals import Forbidden, IdempotencyConflict, InvalidInput, Refusal, refusal_of
 from graphql_schema.scalars import Cursor
 
-NEEDS = "needs"
-MUTATION_COST = 10
 _ALWAYS: tuple[type[Refusal], ...] = (InvalidInput, Forbidden, IdempotencyConflict)
 
 
@@ -43,6 +42,7 @@ class Work:
 
     session: AsyncSession
     context: Context
+    prepared: Any = None
 
     @property
     def principal(self) -> Principal:
@@ -62,7 +62,7 @@ class Payload:
     event_cursor: Cursor = strawberry.field(
         default=Cursor(""),
         description="The place of this write in the event log: subscribe with it as `after` to miss nothing that "
-        "follows.",
+        "follows. While an older write is still under way, the place is before both, and this one's event comes again.",
     )
 
     def to_outcome(self) -> dict[str, Any]:
@@ -84,15 +84,20 @@ class MutationInput:
 
 
 Function = Callable[[Work, Any], Awaitable[Payload]]
-Before = Callable[[Context, Any], Awaitable[None]]
+Prepare = Callable[[Context, Any], Awaitable[Any]]
 
 
 def mutation(
-    description: str, *, needs: Permission, refusals: tuple[type[Refusal], ...] = (), before: Before | None = None
+    description: str,
+    *,
+    needs: Permission,
+    refusals: tuple[type[Refusal], ...] = (),
+    prepare: Prepare | None = None,
 ) -> Callable[[Function], Any]:
     """Declares a mutation. Its result is a union of the payload and the refusals that it may answer with.
 
-    `before` runs when the permission is checked and no transaction is open yet: there a mutation may wait.
+    `prepare` runs when the permission is checked and no transaction is open yet: there a mutation may wait, or do what
+    takes long. A transaction that stays open holds every team's events back. What it returns is `work.prepared`.
     """
 
     def declare(function: Function) -> Any:
@@ -105,10 +110,7 @@ def mutation(
 
         async def resolver(info: Info, input: Any) -> Any:
             try:
-                info.context.principal.require(needs)
-                if before is not None:
-                    await before(info.context, input)
-                return await _perform(function, name, payload, info.context, input)
+                return await _perform(function, name, payload, needs, prepare, info.context, input)
             except AppError as error:
                 refusal = refusal_of(error, among)
                 if refusal is None:
@@ -127,8 +129,18 @@ def mutation(
     return declare
 
 
-async def _perform(function: Function, name: str, payload: type[Payload], context: Context, input: Any) -> Payload:
+async def _perform(
+    function: Function,
+    name: str,
+    payload: type[Payload],
+    needs: Permission,
+    prepare: Prepare | None,
+    context: Context,
+    input: Any,
+) -> Payload:
     principal = context.principal
+    principal.require(needs)
+    prepared = await prepare(context, input) if prepare is not None else None
     async with context.services.transaction() as session:
         await require_live(session, principal.key_id)
         key = input.idempotency_key
@@ -138,7 +150,7 @@ async def _perform(function: Function, name: str, payload: type[Payload], contex
             )
             if kept is not None:
                 return payload.from_outcome(kept, principal)
-        done = await function(Work(session, context), input)
+        done = await function(Work(session, context, prepared), input)
         done.event_cursor = Cursor((await own_cursor(session, principal.team_id)).encode())
         if key is not None:
             outcome = orjson.loads(orjson.dumps(done.to_outcome(), default=str))

@@ -9,7 +9,7 @@ from strawberry.utils.str_converters import to_camel_case
 
 from app import errors
 from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
-from app.auth.roles import Role
+from app.auth.roles import Permission, Role
 from app.budgets.errors import BudgetExhausted as BudgetExhaustedError
 from app.budgets.models import AccountKind
 from app.tasks import errors as task_errors
@@ -21,7 +21,9 @@ from graphql_schema.scalars import Usd
 @strawberry.interface(description="Why nothing happened. Nothing was changed.")
 class Refusal:
     message: str = strawberry.field(description="For people: what is wrong and what to do next.")
-    code: str = strawberry.field(description="For programs: stable.")
+    code: str = strawberry.field(
+        description="For programs: the type's name in capitals, such as NOT_FOUND for NotFound. Stable."
+    )
 
 
 @strawberry.type(description="One wrong field of the input.")
@@ -53,7 +55,9 @@ class IdempotencyConflict(Refusal):
 
 @strawberry.type(description="The key's role does not allow this.")
 class Forbidden(Refusal):
-    permission: str = strawberry.field(description="The permission that is missing.")
+    permission: Permission | None = strawberry.field(
+        description="The permission that is missing; null when the role has it, though not for this thing."
+    )
     roles: list[Role] = strawberry.field(description="The roles that have it.")
 
 
@@ -113,8 +117,13 @@ def _problem(found: errors.FieldProblem) -> FieldProblem:
 
 
 def _forbidden(error: errors.AppError) -> Refusal:
-    roles = [Role[name] for name in error.details["roles"]]
-    return Forbidden(message=error.message, code=error.code, permission=error.details["permission"], roles=roles)
+    permission = error.details.get("permission")
+    return Forbidden(
+        message=error.message,
+        code=error.code,
+        permission=Permission[permission] if permission else None,
+        roles=[Role[name] for name in error.details.get("roles", ())],
+    )
 
 
 def _disabled(error: errors.AppError) -> Refusal:

@@ -18,6 +18,7 @@ async def maintain_events(ctx: dict[str, Any]) -> None:
     """Makes partitions ahead of time and drops what retention has passed. May run anywhere, any number of times."""
     job = JobContext.of(ctx)
     async with job.transaction() as session:
+        await partitions.mend_clock(session)
         await partitions.ensure(session, now())
         await partitions.drop_expired(session, now(), job.settings.event_retention_days)
 

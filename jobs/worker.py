@@ -73,7 +73,8 @@ async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobC
 
 
 async def _finish(worker: Worker, working: asyncio.Task[Any], grace_s: float) -> None:
-    """Let running jobs end within the grace time, then close."""
+    """Take no more jobs, let running ones end within the grace time, then close."""
+    worker.allow_pick_jobs = False
     running = [task for task in worker.tasks.values() if not task.done()]
     if running:
         await asyncio.wait(running, timeout=grace_s)

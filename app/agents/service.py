@@ -12,7 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents.models import Agent, AgentStatus, Skill
 from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, parse_agent
 from app.agents.status import ALLOWED_FROM, refusal
-from app.errors import Conflict, NotFound
+from app.auth import service as auth
+from app.errors import Conflict, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
 from app.ids import new_id
@@ -60,7 +61,8 @@ async def update_fields(
     if expected_version is not None and agent.version != expected_version:
         raise Conflict(f"{agent.name} is at version {agent.version}, not {expected_version}. Read it again and retry.")
     before = await spec_of(session, agent)
-    after = parse_agent(before.model_dump() | fields)
+    traits = {"traits": before.traits.model_dump() | fields["traits"]} if "traits" in fields else {}
+    after = parse_agent(before.model_dump() | fields | traits)
     return await apply(session, agent=agent, before=before, after=after, actor=actor)
 
 
@@ -78,7 +80,7 @@ async def apply(session: AsyncSession, *, agent: Agent, before: AgentSpec, after
         await _replace_skills(session, agent, after)
     await session.flush()
     await session.refresh(agent, ["updated_at"])
-    changes = {name: after.model_dump(mode="json")[name] for name in changed}
+    changes = {name: getattr(after, name) for name in changed}
     append(session, EventKind.AGENT_UPDATED, team_id=agent.team_id, actor=actor, agent_id=agent.id, changes=changes)
     return agent
 
@@ -87,7 +89,8 @@ async def change_status(
     session: AsyncSession, *, team_id: UUID, agent_id: UUID, wanted: AgentStatus, actor: Actor, reason: str = ""
 ) -> Agent:
     """One conditional update decides, so that of two callers at once one wins and the other is told."""
-    values: dict[str, Any] = {"status": wanted, "updated_at": func.now()}
+    reason = check_text("reason", reason, most=500)
+    values: dict[str, Any] = {"status": wanted, "version": Agent.version + 1, "updated_at": func.now()}
     if wanted is AgentStatus.ARCHIVED:
         await _refuse_to_archive_default(session, team_id, agent_id)
         values["archived_at"] = func.now()
@@ -99,13 +102,15 @@ async def change_status(
         if current is None:
             raise _missing()
         raise Conflict(refusal(current.name, current.status, wanted))
+    if wanted is AgentStatus.ARCHIVED:
+        await auth.revoke_keys_of_agent(session, team_id=team_id, agent_id=agent_id, actor=actor)
     append(
         session,
         _STATUS_EVENT[wanted],
         team_id=team_id,
         actor=actor,
         agent_id=agent_id,
-        changes={"status": wanted.value, "reason": reason},
+        changes={"status": wanted, "reason": reason},
     )
     return agent
 

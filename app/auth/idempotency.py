@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.auth.models import IdempotencyRecord
 from app.clock import now
-from app.errors import AppError, InvalidInput
+from app.errors import AppError, check_text
 
 MAX_KEY = 200
 
@@ -30,8 +30,7 @@ async def begin(
     session: AsyncSession, *, api_key_id: UUID, key: str, mutation: str, input_hash: bytes
 ) -> dict[str, Any] | None:
     """The outcome kept under this key, or None for the first caller, who then owes `finish`."""
-    if not 1 <= len(key) <= MAX_KEY:
-        raise InvalidInput.of("idempotencyKey", f"must be 1 to {MAX_KEY} characters long")
+    check_text("idempotencyKey", key, least=1, most=MAX_KEY)
     row = {"api_key_id": api_key_id, "key": key, "mutation": mutation, "input_hash": input_hash}
     first = await session.scalar(
         insert(IdempotencyRecord).values(row).on_conflict_do_nothing().returning(IdempotencyRecord.key)

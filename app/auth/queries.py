@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,9 @@ from app.db.engine import Database
 from app.errors import Unauthenticated
 
 _FIND = "select id, team_id, role, name, agent_id from api_key where hash = $1"
+_LIVING = """
+select id from api_key where id = any($1) and revoked_at is null and (expires_at is null or expires_at > now())
+"""
 DEAD_KEY = "This API key was revoked or has expired. Ask an admin of your team for a new one."
 
 
@@ -33,7 +37,11 @@ async def find_principal(database: Database, secret: str) -> Principal | None:
     return Principal(row["id"], row["team_id"], Role(row["role"]), row["name"], row["agent_id"], secret)
 
 
+async def living(database: Database, key_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the keys that are neither revoked nor expired; raises Unavailable."""
+    return {row["id"] for row in await database.fetch(_LIVING, list(key_ids))}
+
+
 async def require_live(session: AsyncSession, key_id: UUID) -> None:
     if not await session.scalar(select(is_live(key_id))):
         raise Unauthenticated(DEAD_KEY)
-

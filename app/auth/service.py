@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -13,9 +13,12 @@ from app.auth.models import ApiKey
 from app.auth.roles import Role
 from app.auth.tokens import hash_secret, visible_prefix
 from app.clock import now
-from app.errors import Conflict, InvalidInput, NotFound
+from app.errors import Conflict, InvalidInput, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
+from app.ids import Prefix, to_global
+
+_LATEST_EXPIRY = datetime(3000, 1, 1, tzinfo=UTC)
 
 
 async def issue(
@@ -30,13 +33,11 @@ async def issue(
     expires_at: datetime | None = None,
 ) -> ApiKey:
     """Keep a new key's hash. The secret is the caller's to show, once."""
-    name = name.strip()
-    if not 1 <= len(name) <= 120:
-        raise InvalidInput.of("name", "must be 1 to 120 characters long")
+    name = check_text("name", name, least=1, most=120)
     if (role is Role.AGENT) != (agent_id is not None):
         raise InvalidInput.of("agentId", "is needed for the role AGENT and only for it")
-    if expires_at is not None and expires_at <= now():
-        raise InvalidInput.of("expiresAt", "must lie in the future")
+    if expires_at is not None and not now() < expires_at < _LATEST_EXPIRY:
+        raise InvalidInput.of("expiresAt", "must lie in the future, and in this millennium")
     key = ApiKey(
         team_id=team_id,
         name=name,
@@ -55,11 +56,11 @@ async def issue(
         raise NotFound("There is no such agent in this team.") from None
     append(
         session,
-        EventKind.KEY_CREATED,
+        EventKind.API_KEY_CREATED,
         team_id=team_id,
         actor=actor,
         agent_id=agent_id,
-        changes={"name": name, "role": role.value, "prefix": key.prefix},
+        changes={"api_key_id": to_global(Prefix.API_KEY, key.id), "name": name, "role": role},
     )
     return key
 
@@ -75,9 +76,16 @@ async def revoke(session: AsyncSession, *, team_id: UUID, key_id: UUID, actor: A
         raise Conflict("This API key is already revoked.")
     append(
         session,
-        EventKind.KEY_REVOKED,
+        EventKind.API_KEY_REVOKED,
         team_id=team_id,
         actor=actor,
-        changes={"name": key.name, "prefix": key.prefix, "apiKeyId": str(key.id)},
+        changes={"api_key_id": to_global(Prefix.API_KEY, key.id), "name": key.name},
     )
     return key
+
+
+async def revoke_keys_of_agent(session: AsyncSession, *, team_id: UUID, agent_id: UUID, actor: Actor) -> None:
+    """An agent that has left acts no more."""
+    mine = (ApiKey.team_id == team_id) & (ApiKey.agent_id == agent_id) & ApiKey.revoked_at.is_(None)
+    for key_id in (await session.scalars(select(ApiKey.id).where(mine).order_by(ApiKey.id))).all():
+        await revoke(session, team_id=team_id, key_id=key_id, actor=actor)

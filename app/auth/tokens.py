@@ -12,7 +12,7 @@ import secrets
 
 TOKEN_PREFIX = "parley_"
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_VISIBLE = len(TOKEN_PREFIX) + 6
+_VISIBLE = len(TOKEN_PREFIX) + 6  # and never more than a third: a secret of one's own may be short
 
 
 def new_secret() -> str:
@@ -29,7 +29,7 @@ def hash_secret(secret: str) -> bytes:
 
 
 def visible_prefix(secret: str) -> str:
-    return secret[:_VISIBLE]
+    return secret[: min(_VISIBLE, len(secret) // 3)]
 
 
 def _token(entropy: bytes) -> str:

@@ -159,7 +159,7 @@ async def _warn_near_cap(session: AsyncSession, account: BudgetAccount) -> None:
         EventKind.BUDGET_NEAR_CAP,
         team_id=account.team_id,
         actor=SYSTEM,
-        changes={"scope": account.kind.value, **{name: float(figure) for name, figure in figures.items()}},
+        changes={"scope": account.kind, **{name: float(figure) for name, figure in figures.items()}},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import uvicorn
 from app.cli.connection import connected_settings
 from app.config import Settings
 from app.main import create_app
-from graphql_schema.transport.socket import SocketProtocol
+from graphql_schema.transport.socket import protocols
 
 
 def command(
@@ -23,16 +24,24 @@ def command(
     """
     given = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
     settings = connected_settings(**given)
-    uvicorn.Server(server_config(settings)).run()
+    Server(server_config(settings)).run()
+
+
+class Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn waits for every response before it tells the application; event streams end only when told."""
+        self.config.app.state.begin_closing()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def server_config(settings: Settings) -> uvicorn.Config:
+    http, websocket = protocols(settings)
     return uvicorn.Config(
         create_app(settings),
         host=settings.host,
         port=settings.port,
         loop="uvloop",
-        http="httptools",
+        http=http,
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -40,7 +49,7 @@ def server_config(settings: Settings) -> uvicorn.Config:
         date_header=True,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
-        ws=SocketProtocol,
+        ws=websocket,
         ws_max_size=settings.max_body_bytes,
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=int(settings.shutdown_grace_s),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum as PyEnum
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from sqlalchemy import DateTime, Enum, ForeignKeyConstraint, MetaData, UniqueConstraint, func
@@ -24,7 +24,7 @@ NAMING = {
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: DateTime(timezone=True), dict[str, Any]: JSONB, list[Any]: JSONB}
+    type_annotation_map: ClassVar = {datetime: DateTime(timezone=True), dict[str, Any]: JSONB, list[Any]: JSONB}
 
 
 class Identified:

@@ -1,25 +1,28 @@
-"""Connections to Postgres: SQLAlchemy sessions for writes, a bare asyncpg pool for planned reads."""
+"""Connections to Postgres: SQLAlchemy sessions for writes, bare asyncpg connections for planned reads."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import asyncpg
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from app.config import Settings
+from app.db.read_pool import ReadPool
 from app.errors import ConfigurationError, Unavailable
 
-T = TypeVar("T")
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_TIMEOUT_S = 5.0
+IDLE_S = 600.0
+# InternalClientError: a statement met the server's last words, which asyncpg had not yet read to their end.
 AWAY = (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError,
-        asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError)  # fmt: skip
+        asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError,
+        asyncpg.InternalClientError)  # fmt: skip
 _AWAY_MESSAGE = "The database does not answer. The server reconnects by itself; try again in a few seconds."
 
 
@@ -40,9 +43,11 @@ class Database:
             hide_parameters=True,  # an error in the log must not carry what users wrote
             connect_args={"server_settings": self._server_settings(), "timeout": CONNECT_TIMEOUT_S},
         )
+        event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self.sessions = async_sessionmaker(self.engine, expire_on_commit=False)
-        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
-        self._opening = asyncio.Lock()
+        self._pool = ReadPool(
+            self._open_for_reads, settings.read_pool_size, patience_s=ACQUIRE_TIMEOUT_S, idle_s=IDLE_S
+        )
 
     def _server_settings(self, **more: str) -> dict[str, str]:
         return {
@@ -54,52 +59,48 @@ class Database:
             **more,
         }
 
-    async def reads(self) -> asyncpg.Pool[asyncpg.Record]:
-        """The pool of read-only connections; opened on first use, so that a start does not need the database."""
-        if self._pool is None:
-            async with self._opening:
-                if self._pool is None:
-                    self._pool = await asyncpg.create_pool(
-                        self.url,
-                        min_size=0,
-                        max_size=self._settings.read_pool_size,
-                        timeout=CONNECT_TIMEOUT_S,
-                        statement_cache_size=512,
-                        max_inactive_connection_lifetime=600,
-                        init=_json_as_bytes,
-                        reset=_no_reset,
-                        server_settings=self._server_settings(default_transaction_read_only="on"),
-                    )
-        return self._pool
+    async def _open_for_reads(self) -> Any:
+        connection = await asyncpg.connect(
+            self.url,
+            timeout=CONNECT_TIMEOUT_S,
+            statement_cache_size=512,
+            server_settings=self._server_settings(default_transaction_read_only="on"),
+        )
+        try:
+            await _json_as_bytes(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     async def fetchval(self, sql: str, *arguments: Any) -> Any:
         """One value from one statement."""
-        return await self._read(lambda connection: connection.fetchval(sql, *arguments))
+        return await self._read(_FETCHVAL, sql, arguments)
 
     async def fetchrow(self, sql: str, *arguments: Any) -> asyncpg.Record | None:
-        return await self._read(lambda connection: connection.fetchrow(sql, *arguments))
+        row: asyncpg.Record | None = await self._read(_FETCHROW, sql, arguments)
+        return row
 
     async def fetch(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
-        return await self._read(lambda connection: connection.fetch(sql, *arguments))
+        rows: list[asyncpg.Record] = await self._read(_FETCH, sql, arguments)
+        return rows
 
-    async def _read(self, work: Callable[[Any], Awaitable[T]]) -> T:
+    async def _read(self, work: Callable[..., Awaitable[Any]], sql: str, arguments: tuple[Any, ...]) -> Any:
         """A connection that died while idle is replaced and the read tried again; raises Unavailable."""
         for last_try in (False, True):
             try:
-                pool = await self.reads()
-                async with pool.acquire(timeout=ACQUIRE_TIMEOUT_S) as connection:
-                    return await work(connection)
+                connection = await self._pool.take()
+                try:
+                    return await work(connection, sql, *arguments)
+                finally:
+                    self._pool.give_back(connection)
             except TimeoutError:
                 raise Unavailable("The database is busy. Try again in a few seconds.") from None
             except AWAY as error:
                 if last_try:
                     raise Unavailable(_AWAY_MESSAGE) from error
-                await self._drop_dead_connections()
+                self._pool.drop_free()
         raise AssertionError
-
-    async def _drop_dead_connections(self) -> None:
-        if self._pool is not None:
-            await self._pool.expire_connections()
 
     async def ping(self) -> float:
         """Seconds that the database takes to answer; raises Unavailable."""
@@ -109,12 +110,16 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
-        if self._pool is not None:
-            try:
-                async with asyncio.timeout(2):
-                    await self._pool.close()
-            except TimeoutError:
-                self._pool.terminate()
+        await self._pool.close()
+
+
+_FETCHVAL, _FETCHROW, _FETCH = asyncpg.Connection.fetchval, asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
+
+
+def _refuse_dead(connection: Any, record: Any, proxy: Any) -> None:
+    """A connection that the server closed while it lay idle is replaced. Unlike a ping, this costs no round trip."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
 
 
 async def _json_as_bytes(connection: Any) -> None:
@@ -122,10 +127,6 @@ async def _json_as_bytes(connection: Any) -> None:
     await connection.set_type_codec(
         "json", schema="pg_catalog", encoder=lambda value: value, decoder=lambda value: value, format="binary"
     )
-
-
-async def _no_reset(connection: Any) -> None:
-    """Planned reads leave nothing behind on a connection, so the reset's round trip is saved."""
 
 
 @asynccontextmanager

@@ -34,14 +34,14 @@ class FolderLock:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + patience_s
         while not _try_lock(descriptor):
-            holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
-            hopeless = _is_alive(holder) and not even_from_the_living
+            holder, _, born = os.pread(descriptor, 80, 0).decode(errors="replace").partition("\n")
+            hopeless = _is_alive(holder, born.strip()) and not even_from_the_living
             if hopeless or time.monotonic() > deadline:
                 os.close(descriptor)
                 raise Conflict(self._refusal.format(pid=holder or "unknown"))
             time.sleep(POLL_S)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n{psutil.Process().create_time()}\n".encode(), 0)
         self._descriptor = descriptor
 
     def release(self) -> None:
@@ -58,8 +58,10 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _is_alive(pid: str) -> bool:
+def _is_alive(pid: str, born: str) -> bool:
+    """Pids are given anew; pid and time of birth are not."""
     try:
-        return is_running(psutil.Process(int(pid)))
+        process = psutil.Process(int(pid))
+        return str(process.create_time()) == born and is_running(process)
     except (ValueError, psutil.NoSuchProcess):
         return False

@@ -78,6 +78,7 @@ class KeptProcess:
             self.wait()
             raise Unavailable(f"cannot start {spec['argv'][0]}")
         self.pid = int(line)
+        self._program = _found(self.pid)
 
     def exit_code(self) -> int | None:
         """None while it runs; 128 + n when signal n ended it."""
@@ -102,7 +103,9 @@ class KeptProcess:
 
     def kill(self) -> None:
         """End it and all it started at once, as a power cut would."""
-        kill_all(family_of(self.pid))
+        # Asked of the process found at the start, so that its pid, once given to another program, harms nobody.
+        if self._program is not None:
+            kill_all([self._program, *_children_of(self._program)])
         self.wait()
 
     def leave_running(self) -> None:
@@ -115,11 +118,21 @@ class KeptProcess:
 
 
 def family_of(pid: int) -> list[psutil.Process]:
-    try:
-        program = psutil.Process(pid)
-        return [program, *program.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
+    """The process and all that stem from it; empty when it has ended."""
+    program = _found(pid)
+    return [program, *_children_of(program)] if program else []
+
+
+def _found(pid: int) -> psutil.Process | None:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid)
+    return None
+
+
+def _children_of(process: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return process.children(recursive=True)
+    return []
 
 
 def kill_all(processes: Iterable[psutil.Process], *, patience_s: float = 10.0) -> None:

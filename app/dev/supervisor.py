@@ -101,6 +101,7 @@ class Supervisor:
     def _start_programs(self, settings: Settings, addresses: dict[str, str]) -> None:
         environment = {
             "PARLEY_GRAPHIQL": "true",
+            "PARLEY_CORS_ORIGINS": "*",
             "PARLEY_LOG_FORMAT": "console",
             **os.environ,
             **addresses,

@@ -23,13 +23,13 @@ async def register(session: AsyncSession, *, team_id: UUID, documents: dict[str,
     Registering again what is registered already changes nothing. Raises InvalidInput that names every wrong id.
     """
     checked = _checked(documents)
-    rows = [{"team_id": team_id, "id": document_id, "body": body} for document_id, body in checked.items()]
+    rows = [{"team_id": team_id, "id": document_id, "body": body} for document_id, body in sorted(checked.items())]
     new = await session.scalars(
         insert(TrustedDocument).values(rows).on_conflict_do_nothing().returning(TrustedDocument.id)
     )
     added = sorted(new)
     if added:
-        append(session, EventKind.DOCUMENTS_REGISTERED, team_id=team_id, actor=actor, changes={"ids": added})
+        append(session, EventKind.TEAM_DOCUMENTS_REGISTERED, team_id=team_id, actor=actor, changes={"ids": added})
     return added
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db.transaction import remember_bell
-from app.events.cursor import LAST_ID, EventCursor
+from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
+from app.events.reading import END
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ def append(
     task_id: UUID | None = None,
     changes: dict[str, Any] | None = None,
 ) -> Event:
+    """`changes` says what is new, by field; ids in it are global ones."""
     event = Event(
         kind=kind,
         team_id=team_id,
@@ -48,7 +52,7 @@ def append(
         api_key_id=actor.api_key_id,
         agent_id=agent_id,
         task_id=task_id,
-        changes=changes or {},
+        changes={_camel(name): _shown(value) for name, value in (changes or {}).items()},
     )
     session.add(event)
     session.info["last_event"] = event
@@ -56,11 +60,32 @@ def append(
     return event
 
 
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def _shown(value: Any) -> Any:
+    """As the graph would show it: an enum by its name, fields of an object in the schema's words."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, BaseModel):
+        return {_camel(name): _shown(item) for name, item in value}
+    if isinstance(value, dict):
+        return {name: _shown(item) for name, item in value.items()}
+    return [_shown(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 async def own_cursor(session: AsyncSession, team_id: UUID) -> EventCursor:
-    """The cursor of the last event that this transaction appended, or where the log ends when it appended none."""
+    """A cursor behind which everything comes that this transaction did not see.
+
+    That is its own last event, unless an older transaction is still running: its events will stand before ours. Then
+    it is where the log can be read to now, and what we appended comes again.
+    """
     event: Event | None = session.info.get("last_event")
-    if event is None:
-        horizon = await session.scalar(text("select event_horizon() - 1"))
-        return EventCursor(team_id=team_id, position=int(horizon or 0), event_id=LAST_ID)
-    await session.flush()
-    return EventCursor(team_id=team_id, position=event.position, event_id=event.id)
+    if event is not None:
+        await session.flush()
+        if await session.scalar(text("select event_horizon()")) == event.position:
+            return EventCursor(team_id=team_id, position=event.position, event_id=event.id)
+    position, event_id = (await session.execute(text(END))).one()
+    return EventCursor(team_id=team_id, position=position, event_id=event_id)

@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 BATCH = 500
 _HIDDEN_POLL_S = (0.002, 0.05)  # while a commit waits for an older transaction to end
 _AWAY_POLL_S = 0.5
+_START_PATIENCE_S = 3.0
 STALE_S = 15.0
 Listening = Callable[[list[EventRow], Place], None]
 
@@ -36,6 +37,7 @@ class Tailer:
         self.listener = Listener(settings, self.wake)
         self.place: Place | None = None
         self._read_at = time.monotonic()
+        self._following = asyncio.Event()
 
     def wake(self) -> None:
         self._bell.set()
@@ -43,6 +45,14 @@ class Tailer:
     def listen(self, listener: Listening) -> None:
         """Called with each batch of events in order, and with the place up to which the log has been read."""
         self._listeners.append(listener)
+
+    async def following(self) -> None:
+        """Wait until the first read: what commits before it is handed to nobody. Raises Unavailable."""
+        try:
+            async with asyncio.timeout(_START_PATIENCE_S):
+                await self._following.wait()
+        except TimeoutError:
+            raise Unavailable("The event log cannot be read yet. Try again in a few seconds.") from None
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self.listener.run())]
@@ -84,17 +94,21 @@ class Tailer:
             return
 
     async def _read_all(self) -> bool:
-        """Hand out everything new; returns whether commits wait for older transactions."""
+        """Hand out everything new; returns whether there is something to wait for that rings no bell."""
         if self.place is None:
-            self.place = (await log_state(self._database)).end
+            state = await log_state(self._database)
+            if not state.mended:  # or all that was restored would be handed out as new
+                return True
+            self.place = state.end
         while True:
             self._bell.clear()
             batch = await tail(self._database, self.place, BATCH)
-            self._read_at = time.monotonic()
-            self.place = batch.through
-            if batch.rows:
-                metrics.EVENT_LAG.observe(max(0.0, time.time() - batch.rows[-1].at.timestamp()))
             for listener in self._listeners:
                 listener(batch.rows, batch.through)
+            # Only now: should a listener have failed, the batch is handed out again, and readers drop what they have.
+            self.place, self._read_at = batch.through, time.monotonic()
+            self._following.set()
+            if batch.rows:
+                metrics.EVENT_LAG.observe(max(0.0, time.time() - batch.rows[-1].at.timestamp()))
             if not batch.full:
                 return batch.hidden

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from contextlib import AsyncExitStack
 
 import structlog
 from broadcaster import Broadcast
+from broadcaster._backends.redis import RedisBackend
+from broadcaster._base import Subscriber
 
 from app.config import Settings
 from app.db.transaction import Bell
@@ -22,6 +24,8 @@ from app.redis import Redis
 log = structlog.get_logger(__name__)
 CHANNEL = "parley:events"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_CONNECT_TIMEOUT_S = 5.0
+_QUIET_S = 10.0  # a connection that is silent for so long has to prove that it lives
 
 
 class Listener:
@@ -35,11 +39,14 @@ class Listener:
 
     async def run(self) -> None:
         pause_s = _FIRST_PAUSE_S
+        said = False
         while True:
             try:
                 await self._listen()
             except Exception as error:
-                log.warning("wake-ups lost, polling until they return", error=repr(error))
+                if self.connected or not said:
+                    log.warning("wake-ups lost, polling until they return", error=repr(error))
+                    said = True
             if self.connected:
                 pause_s = _FIRST_PAUSE_S
             self.connected = False
@@ -49,36 +56,54 @@ class Listener:
 
     async def _listen(self) -> None:
         """Returns or raises when the connection is gone."""
-        broadcast = Broadcast(self._url)
-        await broadcast.connect()
-        try:
-            async with broadcast.subscribe(CHANNEL) as subscriber:
-                self.connected = True
-                self._wake()
-                await self._follow(subscriber, broadcast._backend._listener)  # type: ignore[attr-defined]
-        finally:
-            await _dispose(broadcast)
+        backend = _Backend(self._url)
+        broadcast = Broadcast(backend=backend)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(_dispose, broadcast, backend)
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                await broadcast.connect()
+                subscriber = await stack.enter_async_context(broadcast.subscribe(CHANNEL))
+            self.connected = True
+            self._wake()
+            await self._follow(subscriber, backend)
 
-    async def _follow(self, subscriber: Any, listener: asyncio.Task[None]) -> None:
-        hearing: asyncio.Task[Any] | None = None
+    async def _follow(self, subscriber: Subscriber, backend: RedisBackend) -> None:
+        listener = backend._listener
+        assert listener is not None
+        hearing, probed = asyncio.create_task(subscriber.get()), False
         try:
             while not listener.done():
-                hearing = asyncio.create_task(subscriber.get())
-                await asyncio.wait({hearing, listener}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({hearing, listener}, timeout=_QUIET_S, return_when=asyncio.FIRST_COMPLETED)
                 if hearing.done():
                     self._wake()
+                    hearing, probed = asyncio.create_task(subscriber.get()), False
+                elif not listener.done():
+                    await self._probe(backend, already=probed)
+                    probed = True
             listener.result()
         finally:
-            if hearing is not None:
-                hearing.cancel()
+            hearing.cancel()
+
+    async def _probe(self, backend: RedisBackend, *, already: bool) -> None:
+        """Ring for ourselves. A connection that a firewall forgot swallows everything and never says so."""
+        if already:
+            raise ConnectionError("the wake-up connection does not hear its own probe")
+        async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+            await backend.publish(CHANNEL, "")
 
 
-async def _dispose(broadcast: Broadcast) -> None:
+class _Backend(RedisBackend):
+    """broadcaster's own, but a channel is left by closing the connection: a dead one would be talked to once more."""
+
+    async def unsubscribe(self, channel: str) -> None:
+        return
+
+
+async def _dispose(broadcast: Broadcast, backend: RedisBackend) -> None:
     # Each step may fail on a dead connection; none may keep the next one from running.
-    broadcast._listener_task.cancel()
-    backend: Any = broadcast._backend
-    if backend._listener is not None:
-        backend._listener.cancel()
+    for task in (getattr(broadcast, "_listener_task", None), backend._listener):
+        if task is not None:
+            task.cancel()
     for closing in (backend._pubsub.aclose, backend._conn.aclose):
         try:
             async with asyncio.timeout(1):

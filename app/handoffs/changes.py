@@ -15,7 +15,11 @@ class RuleChanges:
     reprioritised: tuple[HandoffRuleSpec, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.reprioritised)
+        return self.count > 0
+
+    @property
+    def count(self) -> int:
+        return len(self.added) + len(self.removed) + len(self.reprioritised)
 
 
 def compare(current: Sequence[HandoffRuleSpec], wanted: Sequence[HandoffRuleSpec]) -> RuleChanges:

@@ -43,7 +43,7 @@ async def replace(session: AsyncSession, *, team: Team, rules: Sequence[HandoffR
     changes = compare(list(current.values()), rules)
     if changes:
         await _write(session, team.id, current, changes, agents)
-        append(session, EventKind.HANDOFF_RULES_CHANGED, team_id=team.id, actor=actor, changes=_told(changes))
+        append(session, EventKind.TEAM_HANDOFF_RULES_CHANGED, team_id=team.id, actor=actor, changes=_told(changes))
     return changes
 
 

@@ -31,7 +31,7 @@ def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=False,  # a cached logger would never hear of a later configuration
     )
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,9 +33,16 @@ DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers
 
 
 def record(transport: str, operation: str, outcome: str, seconds: float | None) -> None:
-    REQUESTS.labels(transport, operation, outcome).inc()
+    requests, latency = _labelled(transport, operation, outcome)
+    requests.inc()
     if seconds is not None:
-        LATENCY.labels(transport, operation).observe(seconds)
+        latency.observe(seconds)
+
+
+@cache
+def _labelled(transport: str, operation: str, outcome: str) -> tuple[Counter, Histogram]:
+    """prometheus-client looks its labels up under a lock each time; there are a few dozen combinations in all."""
+    return REQUESTS.labels(transport, operation, outcome), LATENCY.labels(transport, operation)
 
 
 async def _metrics(request: Request) -> Response:

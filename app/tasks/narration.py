@@ -22,5 +22,5 @@ def tell(session: AsyncSession, kind: EventKind, task: Task, actor: Actor, **cha
         actor=actor,
         agent_id=task.assignee_id,
         task_id=task.id,
-        changes={"status": task.status.value, **above, **changes},
+        changes={"status": task.status, **above, **changes},
     )

@@ -13,7 +13,7 @@ from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
 from app.events.log import Actor
 from app.handoffs import service as handoffs
-from app.team_files.parse import parse
+from app.team_files.parse import ParsedFile, parse
 from app.team_files.plan import Plan, make_plan
 from app.team_files.queries import agents_by_slug, current
 from app.team_files.result import TeamFileResult, result_of
@@ -30,7 +30,24 @@ async def apply(
 
     Agents that the file does not name stay as they are, unless `prune` archives them.
     """
-    parsed = await asyncio.to_thread(parse, text)
+    parsed = await read(text)
+    return await apply_parsed(session, team_id=team_id, parsed=parsed, actor=actor, prune=prune, dry_run=dry_run)
+
+
+async def read(text: str) -> ParsedFile:
+    """Raises InvalidInput. Takes its time with a large file: call it before the transaction where that can be."""
+    return await asyncio.to_thread(parse, text)
+
+
+async def apply_parsed(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    parsed: ParsedFile,
+    actor: Actor,
+    prune: bool = False,
+    dry_run: bool = False,
+) -> TeamFileResult:
     team = await teams.lock(session, team_id)
     rows = await agents_by_slug(session, team_id, lock=True)
     plan = make_plan(await current(session, team, rows), parsed.file, prune=prune)

@@ -13,7 +13,7 @@ from sqlalchemy.orm.attributes import flag_modified
 from app.errors import InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
-from app.ids import new_id
+from app.ids import Prefix, new_id, to_global
 from app.teams.flags import FeatureFlag
 from app.teams.models import Team
 from app.teams.values import same
@@ -60,8 +60,8 @@ async def set_flags(
             flags[flag.value] = enabled
     if flags != team.flags:
         team.flags = flags
-        told = {flag.value: enabled for flag, enabled in changes.items()}
-        append(session, EventKind.FLAGS_CHANGED, team_id=team_id, actor=actor, changes=told)
+        told = [{"flag": flag, "enabled": enabled} for flag, enabled in changes.items()]
+        append(session, EventKind.TEAM_FLAGS_CHANGED, team_id=team_id, actor=actor, changes={"flags": told})
     return team
 
 
@@ -72,7 +72,10 @@ async def change(session: AsyncSession, *, team: Team, fields: dict[str, Any], a
         setattr(team, name, value)
         flag_modified(team, name)  # SQLAlchemy, too, takes 1 and true for equal and would write nothing
     if changed:
-        told = {name: str(value) if isinstance(value, UUID) else value for name, value in changed.items()}
+        told = {
+            name: to_global(Prefix.AGENT, value) if name == "default_agent_id" else value
+            for name, value in changed.items()
+        }
         append(session, EventKind.TEAM_UPDATED, team_id=team.id, actor=actor, changes=told)
     return changed
 

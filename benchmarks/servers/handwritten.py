@@ -39,7 +39,8 @@ PAGE = f"""select json_build_object('data', json_build_object('team', (
     from team t where t.id = $1)))::text"""
 GROUPS = """select json_build_object('data', json_build_object('agents', json_build_object('groupedAggregates',
     coalesce(json_agg(json_build_object('key', json_build_object('status', upper(g.status), 'type', upper(g.type)),
-        'count', g.count, 'modelTier', json_build_object('mean', g.mean, 'max', g.max)) order by g.count desc), '[]'))))::text
+        'count', g.count, 'modelTier', json_build_object('mean', g.mean, 'max', g.max)) order by g.count desc), '[]')
+    )))::text
     from (select status, type, count(*), avg(model_tier)::float8 as mean, max(model_tier) from agent
         where team_id = $1 group by status, type) g"""
 

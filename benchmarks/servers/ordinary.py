@@ -11,7 +11,7 @@ from uuid import UUID
 import strawberry
 import uvicorn
 from sqlalchemy import func, select
-from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response

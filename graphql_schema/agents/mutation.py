@@ -25,11 +25,13 @@ class SkillInput:
     description: str = strawberry.field(default="", description="What it covers, up to 1,000 characters.")
 
 
-@strawberry.input(description="How an agent comes across, each trait 0 to 1.")
+@strawberry.input(
+    description="How an agent comes across, each trait 0 to 1. An absent one stays as it is; 0.5 at first."
+)
 class TraitsInput:
-    formality: float = strawberry.field(default=0.5, description="0 casual, 1 formal.")
-    humor: float = strawberry.field(default=0.5, description="0 dry, 1 playful.")
-    technical_depth: float = strawberry.field(default=0.5, description="0 plain words, 1 deep detail.")
+    formality: float | None = strawberry.field(default=UNSET, description="0 casual, 1 formal.")
+    humor: float | None = strawberry.field(default=UNSET, description="0 dry, 1 playful.")
+    technical_depth: float | None = strawberry.field(default=UNSET, description="0 plain words, 1 deep detail.")
 
 
 @strawberry.input(description="A new agent.")
@@ -61,7 +63,9 @@ class CreateAgentInput(MutationInput):
     runtime: AgentRuntime = strawberry.field(default=AgentRuntime.MANAGED, description="Who runs the agent.")
 
 
-@strawberry.input(description="Changes of an agent. A field that is absent stays as it is.")
+@strawberry.input(
+    description="Changes of an agent. A field that is absent or null stays as it is; customType is removed by null."
+)
 class UpdateAgentInput(MutationInput):
     agent_id: strawberry.ID = strawberry.field(description="Which agent.")
     expected_version: int | None = strawberry.field(
@@ -77,7 +81,7 @@ class UpdateAgentInput(MutationInput):
     personality: str | None = strawberry.field(
         default=UNSET, description="How the agent speaks and behaves, up to 8,000 characters."
     )
-    traits: TraitsInput | None = strawberry.field(default=UNSET, description="Personality in numbers, as a whole.")
+    traits: TraitsInput | None = strawberry.field(default=UNSET, description="Personality in numbers.")
     skills: list[SkillInput] | None = strawberry.field(default=UNSET, description="All skills, best first; up to 50.")
     type: AgentType | None = strawberry.field(default=UNSET, description="What kind of work the agent is made for.")
     custom_type: str | None = strawberry.field(
@@ -90,10 +94,20 @@ class UpdateAgentInput(MutationInput):
     runtime: AgentRuntime | None = strawberry.field(default=UNSET, description="Who runs the agent.")
 
 
-@strawberry.input(description="Which agent, and why.")
-class AgentStatusInput(MutationInput):
+@strawberry.input(description="Which agent to pause, and why.")
+class PauseAgentInput(MutationInput):
     agent_id: strawberry.ID = strawberry.field(description="Which agent.")
     reason: str = strawberry.field(default="", description="Why, for the event log; up to 500 characters.")
+
+
+@strawberry.input(description="Which agent to resume, and why.")
+class ResumeAgentInput(PauseAgentInput):
+    pass
+
+
+@strawberry.input(description="Which agent to archive, and why.")
+class ArchiveAgentInput(PauseAgentInput):
+    pass
 
 
 @strawberry.type(description="The agent after the change.")
@@ -112,7 +126,7 @@ def _given(input: Any) -> dict[str, Any]:
     given = {name: getattr(input, name, UNSET) for name in _AGENT_FIELDS}
     given = {n: v for n, v in given.items() if v is not UNSET and (v is not None or n == "custom_type")}
     if "traits" in given:
-        given["traits"] = vars(given["traits"])
+        given["traits"] = {name: value for name, value in vars(given["traits"]).items() if value is not UNSET}
     if "skills" in given:
         given["skills"] = [vars(skill) for skill in given["skills"]]
     return given
@@ -135,12 +149,12 @@ async def update_agent(work: Work, input: UpdateAgentInput) -> AgentPayload:
         agent_id=from_global(Prefix.AGENT, input.agent_id, path="agentId"),
         fields=_given(input),
         actor=work.actor,
-        expected_version=input.expected_version or None,
+        expected_version=None if input.expected_version is UNSET else input.expected_version,
     )
     return AgentPayload(agent=agent.id)  # type: ignore[arg-type]
 
 
-async def _change_status(work: Work, input: AgentStatusInput, wanted: AgentStatus) -> AgentPayload:
+async def _change_status(work: Work, input: PauseAgentInput, wanted: AgentStatus) -> AgentPayload:
     agent = await agents.change_status(
         work.session,
         team_id=work.team_id,
@@ -155,17 +169,17 @@ async def _change_status(work: Work, input: AgentStatusInput, wanted: AgentStatu
 @mutation(
     "Pauses an active agent: it takes no new work.", needs=Permission.CONTROL_AGENTS, refusals=(NotFound, Conflict)
 )
-async def pause_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
+async def pause_agent(work: Work, input: PauseAgentInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.PAUSED)
 
 
 @mutation("Resumes a paused agent.", needs=Permission.CONTROL_AGENTS, refusals=(NotFound, Conflict))
-async def resume_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
+async def resume_agent(work: Work, input: ResumeAgentInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.ACTIVE)
 
 
 @mutation(
     "Archives an agent for good. Its history stays.", needs=Permission.WRITE_AGENTS, refusals=(NotFound, Conflict)
 )
-async def archive_agent(work: Work, input: AgentStatusInput) -> AgentPayload:
+async def archive_agent(work: Work, input: ArchiveAgentInput) -> AgentPayload:
     return await _change_status(work, input, AgentStatus.ARCHIVED)

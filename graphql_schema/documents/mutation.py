@@ -9,8 +9,7 @@ from app.documents import service as documents
 from app.errors import InvalidInput
 from app.teams import service as teams
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
-from graphql_schema.planner.mapping import entity
-from graphql_schema.teams.types import Team
+from graphql_schema.teams.mutation import TeamPayload
 
 
 @strawberry.input(description="A GraphQL document and the hash that it is called by.")
@@ -32,15 +31,10 @@ class RegisterDocumentsPayload(Payload):
 
 
 @strawberry.input(description="Which roles may run trusted documents only.")
-class LimitRolesInput(MutationInput):
+class LimitRolesToTrustedDocumentsInput(MutationInput):
     roles: list[Role] = strawberry.field(
         description="All limited roles; an empty list lifts the limit. ADMIN cannot be limited."
     )
-
-
-@strawberry.type(description="The team after the change.")
-class LimitRolesPayload(Payload):
-    team: Team = entity("The team, as it is now.")
 
 
 @mutation(
@@ -54,10 +48,10 @@ async def register_documents(work: Work, input: RegisterDocumentsInput) -> Regis
 
 
 @mutation("Limits roles to trusted documents: their keys may run nothing else.", needs=Permission.CONFIGURE_TEAM)
-async def limit_roles_to_trusted_documents(work: Work, input: LimitRolesInput) -> LimitRolesPayload:
+async def limit_roles_to_trusted_documents(work: Work, input: LimitRolesToTrustedDocumentsInput) -> TeamPayload:
     if Role.ADMIN in input.roles:
         raise InvalidInput.of("roles", "ADMIN cannot be limited, or nobody could lift the limit")
     team = await teams.lock(work.session, work.team_id)
     roles = sorted({role.value for role in input.roles})
     await teams.change(work.session, team=team, fields={"trusted_only_roles": roles}, actor=work.actor)
-    return LimitRolesPayload(team=team.id)  # type: ignore[arg-type]
+    return TeamPayload(team=team.id)  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ async def _team_topic(principal: Principal, database: Database, arguments: dict[
 
 async def _agent_topic(principal: Principal, database: Database, arguments: dict[str, Any]) -> Topic:
     """An agent's own key may follow that agent; other roles need the right to read events."""
-    agent_id = from_global(Prefix.AGENT, arguments["agent"], path="agent")
+    agent_id = from_global(Prefix.AGENT, arguments["agentId"], path="agentId")
     if principal.role is Role.AGENT:
         if principal.agent_id != agent_id:
             raise Forbidden("This key acts as one agent and may follow only that agent's events.")
@@ -87,7 +87,7 @@ team_events = stream(
 agent_events = stream(
     StreamItem,
     {
-        "agent": Annotated[strawberry.ID, strawberry.argument(description="The agent's id.")],
+        "agent_id": Annotated[strawberry.ID, strawberry.argument(description="The agent's id.")],
         "after": _AFTER,
     },
     "What happens to one agent, in one order, without gap or repeat.",

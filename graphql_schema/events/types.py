@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.dialects.postgresql import BYTEA
 
+from app.auth.roles import Permission
 from app.events import models
 from app.events.kinds import EventKind
 from app.ids import Prefix
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import publish_connection
-from graphql_schema.planner.mapping import column, expression, mapped, one
+from graphql_schema.planner.mapping import Caller, column, expression, mapped, one
 from graphql_schema.planner.sql import word
 from graphql_schema.scalars import JSON, Cursor, DateTime
 
@@ -27,7 +28,12 @@ def event_cursor(row: Any) -> ColumnElement[str]:
     return func.rtrim(func.translate(func.encode(packed, word("base64")), word("+/"), word("-_")), word("="))
 
 
-@mapped(models.Event.__table__, prefix=Prefix.EVENT)
+def _readable(row: Any) -> ColumnElement[bool]:
+    """The caller's team's, and only what no running transaction can still precede: the order of lists is the log's."""
+    return and_(row.team_id == Caller.team_id, row.position < select(func.event_horizon()).scalar_subquery())
+
+
+@mapped(models.Event.__table__, prefix=Prefix.EVENT, scope=_readable, node_needs=Permission.READ_EVENTS)
 @strawberry.type(description="Something that happened in the team.")
 class Event(Node):
     kind: EventKind = column("What happened.", filter=True, group=True)
@@ -40,8 +46,13 @@ class Event(Node):
         "The event's place in the log. Give it as `after` to go on behind this event.",
         event_cursor,
     )
+    api_key = one(
+        "ApiKey", "graphql_schema.auth.types", "The key that was used; null for the server's own.", nullable=True,
+        on=lambda event, key: key.id == event.api_key_id,
+        needs=Permission.MANAGE_KEYS,
+    )  # fmt: skip
     agent = one(
-        "Agent", "graphql_schema.agents.types", "The agent that it concerns; null when it concerns none.", nullable=True,
+        "Agent", "graphql_schema.agents.types", "The agent that it concerns; null: none.", nullable=True,
         on=lambda event, agent: agent.id == event.agent_id,
     )  # fmt: skip
     task = one(

@@ -29,8 +29,11 @@ from graphql import (
 )
 from graphql.utilities import coerce_input_literal
 
+from graphql_schema.planner.errors import InvalidArgument
+
 Variables = Mapping[str, Any]
 Symbol = Any  # dict | list | Enum | bool | None | Bind
+Read = Callable[[Variables], Any]
 _SCALAR = "·"
 
 
@@ -38,11 +41,22 @@ _SCALAR = "·"
 class Bind:
     """A leaf value: `read(variables)` gives it at run time."""
 
-    read: Callable[[Variables], Any]
+    read: Read
 
 
 def constant(value: Any) -> Bind:
     return Bind(lambda _: value)
+
+
+def storable(text: str, argument: str) -> str:
+    """The text; raises InvalidArgument for one that Postgres cannot hold."""
+    try:
+        whole = b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        whole = False
+    if not whole:
+        raise InvalidArgument(argument, "holds a NUL character or half of a surrogate pair, which no stored text has")
+    return text
 
 
 def shape(value: Any) -> Hashable:
@@ -69,14 +83,13 @@ def _members(types: Mapping[str, Any], given: Mapping[str, ValueNode], variables
     for name, definition in types.items():
         value = symbol(given[name], definition.type, variables) if name in given else Undefined
         if value is Undefined and definition.default_value is not Undefined:
-            value = lift(definition.default_value, _reader_of(definition.default_value))
+            value = lift(definition.default_value, constant(definition.default_value).read)
+        if value is None and isinstance(definition.type, GraphQLNonNull):
+            # A variable that may be null is allowed here by its default; only its value tells.
+            raise InvalidArgument(name, "must not be null")
         if value is not Undefined:
             found[name] = value
     return found
-
-
-def _reader_of(value: Any) -> Callable[[Variables], Any]:
-    return lambda _: value
 
 
 def symbol(node: ValueNode, of: GraphQLInputType, variables: Variables) -> Symbol:
@@ -100,12 +113,14 @@ def symbol(node: ValueNode, of: GraphQLInputType, variables: Variables) -> Symbo
 def _list_symbol(node: ValueNode, of: GraphQLInputType, variables: Variables) -> Symbol:
     nodes = node.values if isinstance(node, ListValueNode) else (node,)
     items = [None if value is Undefined else value for value in (symbol(item, of, variables) for item in nodes)]
+    if None in items and isinstance(of, GraphQLNonNull):
+        raise InvalidArgument(str(of), "a list of these must not hold null")
     if any(isinstance(item, Bind) for item in items):
         return Bind(lambda values: [item.read(values) if isinstance(item, Bind) else item for item in items])
     return items
 
 
-def lift(value: Any, read: Callable[[Variables], Any]) -> Symbol:
+def lift(value: Any, read: Read) -> Symbol:
     """A coerced value as a symbol whose leaves are read through `read`."""
     if isinstance(value, dict):
         return {key: lift(item, _member_reader(read, key)) for key, item in value.items()}
@@ -116,5 +131,5 @@ def lift(value: Any, read: Callable[[Variables], Any]) -> Symbol:
     return value if value is None or isinstance(value, bool | Enum) else Bind(read)
 
 
-def _member_reader(read: Callable[[Variables], Any], key: Any) -> Callable[[Variables], Any]:
+def _member_reader(read: Read, key: Any) -> Read:
     return lambda values: read(values)[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -15,9 +15,9 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Double,
+    Float,
     Integer,
     Numeric,
-    SmallInteger,
     String,
     Uuid,
     any_,
@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from app.ids import Prefix, from_global
-from graphql_schema.planner.arguments import Bind, Symbol
+from graphql_schema.planner.arguments import Bind, Symbol, storable
 from graphql_schema.planner.errors import InvalidArgument
 from graphql_schema.scalars import Moment, moment_to_datetime
 
@@ -57,14 +57,26 @@ def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
         return Comparable(_enum_comparison(sql_type.enum_class), String(), lambda value: value.value, nullable)
     if isinstance(sql_type, Uuid):
         assert prefix is not None, f"{column} needs a prefix to be filtered by"
-        return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, value), nullable)
-    return Comparable(_scalar_comparison(sql_type), sql_type, _converter(sql_type), nullable)
+        return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, _text(value)), nullable)
+    for types, comparison, outside, convert in _SCALARS:
+        if isinstance(sql_type, types):
+            return Comparable(comparison, outside, convert, nullable)
+    raise TypeError(f"no comparison for {column}: {sql_type!r}")
 
 
-def _converter(sql_type: TypeEngine[Any]) -> Callable[[Any], Any]:
-    if isinstance(sql_type, Numeric) and sql_type.asdecimal:
-        return lambda value: Decimal(str(value))
-    return moment_to_datetime if isinstance(sql_type, DateTime) else lambda value: value
+def _text(value: str) -> str:
+    return storable(value, "where")
+
+
+def _instant(value: Any) -> datetime:
+    try:
+        return moment_to_datetime(value).astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgument("where", "a time in UTC must lie in the years 1 to 9999") from None
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def compare(
@@ -111,7 +123,7 @@ def _bind(value: Symbol) -> Bind:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return _text(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 _PATTERNS: dict[str, Callable[[str], str]] = {
@@ -161,13 +173,6 @@ def _comparison(name: str, value: Any, operators: tuple[str, ...]) -> type:
     return _COMPARISONS[name]
 
 
-def _scalar_comparison(sql_type: TypeEngine[Any]) -> type:
-    for types, comparison in _BY_SQL_TYPE:
-        if isinstance(sql_type, types):
-            return comparison
-    raise TypeError(f"no comparison for {sql_type!r}")
-
-
 def _enum_comparison(kind: type[Enum]) -> type:
     return _comparison(f"{kind.__name__}Comparison", kind, _EQUALITY)
 
@@ -178,10 +183,12 @@ IntComparison = _comparison("IntComparison", int, (*_EQUALITY, *_ORDER))
 FloatComparison = _comparison("FloatComparison", float, (*_EQUALITY, *_ORDER))
 MomentComparison = _comparison("MomentComparison", Moment, (*_EQUALITY, *_ORDER))
 BooleanComparison = _comparison("BooleanComparison", bool, ("eq", "ne", "isNull"))
-_BY_SQL_TYPE: tuple[tuple[tuple[type, ...], type], ...] = (
-    ((String,), StringComparison),
-    ((SmallInteger, Integer), IntComparison),
-    ((BigInteger, Double, Numeric), FloatComparison),
-    ((DateTime,), MomentComparison),
-    ((Boolean,), BooleanComparison),
+# By column type: the comparison, and the SQL type that holds every value which a client may compare with: GraphQL's Int
+# is wider than a small integer, its Float the only number that is as wide as a big one.
+_SCALARS: tuple[tuple[tuple[type, ...], type, TypeEngine[Any], Callable[[Any], Any]], ...] = (
+    ((String,), StringComparison, String(), _text),
+    ((BigInteger, Float, Numeric), FloatComparison, Double(), _same),
+    ((Integer,), IntComparison, Integer(), _same),
+    ((DateTime,), MomentComparison, DateTime(timezone=True), _instant),
+    ((Boolean,), BooleanComparison, Boolean(), _same),
 )

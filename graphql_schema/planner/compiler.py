@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from graphql import (
     FieldNode,
@@ -15,7 +16,19 @@ from graphql import (
     GraphQLSchema,
     get_named_type,
 )
-from sqlalchemy import ColumnElement, FromClause, String, Text, Uuid, bindparam, func, literal_column, null, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    String,
+    Text,
+    Uuid,
+    bindparam,
+    func,
+    literal_column,
+    null,
+    select,
+)
 from sqlalchemy import Integer as SqlInteger
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.types import Double, TypeEngine
@@ -24,7 +37,7 @@ from strawberry.utils.str_converters import to_snake_case
 from app.auth.roles import Permission, Role, allowed, roles_with
 from app.errors import Forbidden
 from app.ids import Prefix, from_global, parse_global
-from graphql_schema.planner.arguments import Bind, Symbol, Variables, arguments_of
+from graphql_schema.planner.arguments import Bind, Symbol, Variables, arguments_of, storable
 from graphql_schema.planner.connection_compiler import ConnectionCompiler
 from graphql_schema.planner.connections import CONNECTIONS
 from graphql_schema.planner.cost import Cost
@@ -47,7 +60,7 @@ from graphql_schema.planner.sql import Pairs, json_list, json_object, rendered, 
 
 MOST_IDS = 100
 Converter = Callable[[Any], Any]
-_SQL_TYPES: dict[str, TypeEngine[Any]] = {"String": Text(), "Int": SqlInteger(), "Float": Double(), "ID": Uuid()}
+_SQL_TYPES: dict[str, TypeEngine[Any]] = {"Int": SqlInteger(), "Float": Double()}
 
 
 def identity(value: Any) -> Any:
@@ -200,7 +213,9 @@ class Compiler:
         assert isinstance(named, GraphQLScalarType)
         if named.name == "ID":
             assert prefix is not None
-            return self.parameters.add(value, Uuid(), lambda text: from_global(prefix, text, path=name))
+            return self.parameters.add(value, Uuid(), lambda text: from_global(prefix, storable(text, name), path=name))
+        if named.name == "String":
+            return self.parameters.add(value, Text(), lambda text: storable(text, name))
         return self.parameters.add(value, _SQL_TYPES[named.name])
 
     def _listing(
@@ -214,7 +229,8 @@ class Compiler:
     ) -> ColumnElement[Any]:
         of = self._object_type(definition)
         _, alias, columns, scope = self.child(of.name)
-        inner_cost = cost.add(own=plan.most // 10)
+        # Such lists are short as a rule; what hangs on their rows is counted for as many as there may be.
+        inner_cost = cost.add(own=plan.most // 10, times=lambda _: plan.most)
         page = (
             select(alias)
             .where(scope, plan.on(row, columns))
@@ -237,13 +253,13 @@ class Compiler:
         cost: Cost,
     ) -> ColumnElement[Any]:
         of = self._object_type(definition)
-        page = ConnectionCompiler(self, CONNECTIONS[of.name], of, self.arguments(definition, nodes[0]))
-        return page.compile(nodes, plan, row, source, cost)
+        arguments = self.arguments(definition, nodes[0])
+        return ConnectionCompiler(self, CONNECTIONS[of.name], of, arguments, plan, row, source).compile(nodes, cost)
 
     def _node(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
         bind = self.arguments(definition, nodes[0])["id"]
-        prefix = self.parameters.add(bind, String(), lambda text: parse_global(text)[0].value)
-        key = self.parameters.add(bind, Uuid(), lambda text: parse_global(text)[1])
+        prefix = self.parameters.add(bind, String(), lambda text: parse_global(storable(text, "id"))[0].value)
+        key = self.parameters.add(bind, Uuid(), lambda text: parse_global(storable(text, "id"))[1])
         return self._of_any_type(definition, nodes, prefix, key, None, cost)
 
     def _nodes(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
@@ -251,15 +267,10 @@ class Compiler:
         if not isinstance(bind, Bind):  # an empty list
             return literal_column("'[]'::json")
 
-        def parsed(texts: list[str]) -> list[tuple[Prefix, Any]]:
-            if len(texts) > MOST_IDS:
-                raise InvalidArgument("ids", f"takes at most {MOST_IDS} ids, not {len(texts)}")
-            return [parse_global(text, path=f"ids.{index}") for index, text in enumerate(texts)]
-
-        prefixes = self.parameters.add(bind, ARRAY(String()), lambda texts: [p.value for p, _ in parsed(texts)])
-        keys = self.parameters.add(bind, ARRAY(Uuid()), lambda texts: [key for _, key in parsed(texts)])
+        prefixes = self.parameters.add(bind, ARRAY(String()), lambda texts: [p.value for p, _ in _parsed(texts)])
+        keys = self.parameters.add(bind, ARRAY(Uuid()), lambda texts: [key for _, key in _parsed(texts)])
         wanted = func.unnest(prefixes, keys).table_valued("prefix", "key", with_ordinality="place").render_derived()
-        inner = cost.add(own=0, times=lambda variables: len(bind.read(variables)))
+        inner = cost.add(own=0, times=lambda variables: len(_bounded(bind.read(variables))), each=1)
         item = self._of_any_type(definition, nodes, wanted.c.prefix, wanted.c.key, wanted, inner)
         ordered = func.json_agg(aggregate_order_by(item, wanted.c.place))
         return select(func.coalesce(ordered, literal_column("'[]'::json"))).select_from(wanted).scalar_subquery()
@@ -288,11 +299,21 @@ class Compiler:
     def _possible(self, abstract: GraphQLAbstractType) -> list[GraphQLObjectType]:
         found = []
         for of in self.schema.get_possible_types(abstract):
-            needs = MAPS[of.name].needs
-            if needs is None or allowed(self.role, needs):
+            mapping = MAPS[of.name]
+            if all(needs is None or allowed(self.role, needs) for needs in (mapping.needs, mapping.node_needs)):
                 found.append(of)
         return found
 
 
-def _correlated(statement: Any, source: FromClause | None) -> ColumnElement[Any]:
+def _bounded(texts: list[str]) -> list[str]:
+    if len(texts) > MOST_IDS:
+        raise InvalidArgument("ids", f"takes at most {MOST_IDS} ids, not {len(texts)}")
+    return texts
+
+
+def _parsed(texts: list[str]) -> list[tuple[Prefix, UUID]]:
+    return [parse_global(storable(text, "ids"), path=f"ids.{at}") for at, text in enumerate(_bounded(texts))]
+
+
+def _correlated(statement: Select[Any], source: FromClause | None) -> ColumnElement[Any]:
     return (statement.correlate(source) if source is not None else statement).scalar_subquery()

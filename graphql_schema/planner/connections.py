@@ -1,4 +1,4 @@
-"""The GraphQL types around a mapped type: its connection, filter, order, aggregates and groups, made from its columns."""
+"""The GraphQL types around a mapped type, made from its columns: connection, filter, order, aggregates, groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import strawberry
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy import ColumnElement, DateTime, Numeric, Table, Uuid
 from sqlalchemy import Enum as SqlEnum
-from sqlalchemy.types import Double, Integer
+from sqlalchemy.types import BigInteger, Float, Integer
 from strawberry.types.base import get_object_definition
 from strawberry.utils.str_converters import to_camel_case
 
@@ -20,7 +20,7 @@ from app.auth.roles import Permission
 from app.ids import Prefix
 from graphql_schema.planner.comparisons import Comparable, IntComparison, comparable
 from graphql_schema.planner.keyset import DEFAULT_ROWS, MOST_ROWS
-from graphql_schema.planner.mapping import MAPS, PLAN, Column, Many, lazily, planned_field
+from graphql_schema.planner.mapping import MAPS, PLAN, Column, Embedded, Many, lazily, listed, planned_field
 from graphql_schema.publish_enum import publish_enum
 from graphql_schema.scalars import Cursor
 from graphql_schema.scalars import DateTime as DateTimeScalar
@@ -84,7 +84,7 @@ class NumberAggregate:
     sum: float | None = strawberry.field(description="Sum of the values.")
     mean: float | None = strawberry.field(description="Arithmetic mean.")
 
-    @strawberry.field(description="The value that this share of the items does not exceed, interpolated.")
+    @strawberry.field(description="The value that this share of the items does not exceed, interpolated.")  # type: ignore[untyped-decorator]
     def percentile(
         self, p: Annotated[float, strawberry.argument(description="The share, 0 to 1: 0.5 is the median.")]
     ) -> float | None:
@@ -128,7 +128,7 @@ def many(
         "before": (_argument(Cursor | None, "Only items in front of this cursor; goes with last."), UNSET),
         "where": (_argument(lazily(f"{type_name}Filter", module) | None, "Which items; all by default."), UNSET),
         "order_by": (
-            _argument(list[lazily(f"{type_name}Order", module)] | None, "Order; by creation by default."),  # type: ignore[misc]
+            _argument(listed(lazily(f"{type_name}Order", module)) | None, "Order; by creation by default."),
             UNSET,
         ),
     }
@@ -140,22 +140,30 @@ def _argument(annotation: Any, description: str) -> Any:
     return Annotated[annotation, strawberry.argument(description=description)]
 
 
-def _planned_columns(cls: type, table: Table, prefix: Prefix | None) -> dict[str, tuple[Column, SqlColumn[Any], str]]:
-    """Python name → declaration, column and description of every field that is a plain column, embedded ones included."""
-    found = {}
+Columns = dict[str, tuple[Column, SqlColumn[Any], str]]
+
+
+def _planned_columns(cls: type, table: Table, prefix: Prefix | None) -> Columns:
+    """Python name → declaration, column and description of every field that is a column.
+
+    Those of an embedded object stand under its name: `traits_humor`.
+    """
+    found: Columns = {}
     for field in get_object_definition(cls, strict=True).fields:
-        plan = field.metadata.get(PLAN)
+        plan, python = field.metadata.get(PLAN), field.python_name
+        if isinstance(plan, Embedded):
+            inner = _planned_columns(field.type, table, None)  # type: ignore[arg-type]
+            found |= {f"{python}_{name}": declared for name, declared in inner.items()}
         if isinstance(plan, Column):
-            if field.python_name == "id":
-                plan = replace(plan, prefix=prefix)
-            found[field.python_name] = (plan, table.c[plan.name or field.python_name], field.description or "")
+            plan = replace(plan, prefix=prefix) if python == "id" else plan
+            found[python] = (plan, table.c[plan.name or python], field.description or "")
     return found
 
 
 class _Parts:
     """The types around one mapped type, while they are being made."""
 
-    def __init__(self, name: str, module: str, columns: dict[str, tuple[Column, SqlColumn[Any], str]]) -> None:
+    def __init__(self, name: str, module: str, columns: Columns) -> None:
         self.name, self.module, self.columns = name, module, columns
         self.filters = {
             python: (column.name, comparable(column, plan.prefix))
@@ -206,12 +214,12 @@ class _Parts:
 
     def _filter(self) -> type:
         members: Members = {
-            python: (kind.comparison | None, strawberry.field(default=UNSET, description=self.columns[python][2]))  # type: ignore[operator]
+            python: (kind.comparison | None, strawberry.field(default=UNSET, description=self.columns[python][2]))
             for python, (_, kind) in self.filters.items()
         }
         own = self._lazy("Filter")
-        members["and_"] = (list[own] | None, _input_field("and", "All of these hold."))
-        members["or_"] = (list[own] | None, _input_field("or", "At least one of these holds."))
+        members["and_"] = (listed(own) | None, _input_field("and", "All of these hold."))
+        members["or_"] = (listed(own) | None, _input_field("or", "At least one of these holds."))
         members["not_"] = (own | None, _input_field("not", "This does not hold."))
         return self._input("Filter", members, f"Which {self.name} items to take; all given conditions must hold.")
 
@@ -259,7 +267,7 @@ class _Parts:
         key = self._type("GroupKey", keys, f"What the {self.name} items of a group have in common.")
         members = {"key": (key, strawberry.field(description="What they have in common."))} | self._aggregate_members()
         group = self._type("Group", members, f"A group of {self.name} items and its aggregates.")
-        having = {"count": (IntComparison | None, _input_field("count", "On the number of items."))}  # type: ignore[operator]
+        having = {"count": (IntComparison | None, _input_field("count", "On the number of items."))}
         limits = self._input("GroupHaving", having, "Which groups to take; all given conditions must hold.")
         return [by, key, group, limits]
 
@@ -271,7 +279,9 @@ class _Parts:
             return column.type.enum_class
         if isinstance(column.type, Uuid):
             return strawberry.ID
-        return int if isinstance(column.type, Integer) else float if isinstance(column.type, Double | Numeric) else str
+        if isinstance(column.type, BigInteger | Float | Numeric):
+            return float  # GraphQL's Int has 32 bits
+        return int if isinstance(column.type, Integer) else str
 
     def _edge(self) -> type:
         members = {
@@ -283,8 +293,8 @@ class _Parts:
     def _connection(self) -> type:
         items = f"How many items the filter matches, exact up to {COUNT_BOUND}; {COUNT_BOUND + 1} means more."
         members: Members = {
-            "nodes": (list[self._lazy("")], strawberry.field(description="The items of this page.")),  # type: ignore[misc]
-            "edges": (list[self._lazy("Edge")], strawberry.field(description="The items with their cursors.")),  # type: ignore[misc]
+            "nodes": (listed(self._lazy("")), strawberry.field(description="The items of this page.")),
+            "edges": (listed(self._lazy("Edge")), strawberry.field(description="The items with their cursors.")),
             "page_info": (PageInfo, strawberry.field(description="Where this page lies.")),
             "total_count": (int, strawberry.field(description=items)),
             "aggregates": (self._lazy("Aggregates"), strawberry.field(description="Over all that the filter matches.")),
@@ -295,12 +305,12 @@ class _Parts:
 
     def _grouped_field(self) -> Any:
         arguments = {
-            "group_by": _argument(list[self._lazy("GroupBy")], "One to five ways to group, each once."),  # type: ignore[misc]
+            "group_by": _argument(listed(self._lazy("GroupBy")), "One to five ways to group, each once."),
             "having": (_argument(self._lazy("GroupHaving") | None, "Which groups; all by default."), UNSET),
             "first": (_argument(int, f"How many groups, 1 to {MOST_GROUPS}."), DEFAULT_ROWS),
         }
         description = "All that the filter matches, in groups, largest group first."
-        return planned_field(list[self._lazy("Group")], arguments, description, None)  # type: ignore[misc]
+        return planned_field(listed(self._lazy("Group")), arguments, description, None)
 
 
 def _input_field(name: str, description: str) -> Any:

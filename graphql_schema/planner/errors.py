@@ -23,7 +23,8 @@ class TooCostly(AppError):
 
     def __init__(self, cost: int, maximum: int) -> None:
         super().__init__(
-            f"This operation may return about {cost} rows; the limit is {maximum}. Ask for smaller pages or less nesting.",
+            f"This operation may return about {cost} rows; the limit is {maximum}. "
+            "Ask for smaller pages or less nesting.",
             limit="cost",
             value=cost,
             maximum=maximum,

@@ -5,7 +5,7 @@ Rows arrive as the JSON that Postgres built, keyed by response key, so a resolve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +22,10 @@ from graphql import (
 )
 
 from graphql_schema.planner.connections import VIRTUAL
-from graphql_schema.planner.mapping import MAPS, PLAN, AnyNode, Entity, Many, One, Python
+from graphql_schema.planner.mapping import MAPS, PLAN, ROOT_PLANS, Entity, Python
 
 Resolver = Callable[..., Any]
+Info = GraphQLResolveInfo[Any]
 
 
 def install(schema: GraphQLSchema) -> None:
@@ -40,12 +41,14 @@ def _install_on(schema: GraphQLSchema, of: GraphQLObjectType) -> None:
     planned_type = of.name in MAPS or of.name in VIRTUAL
     if planned_type:
         of.is_type_of = None  # rows are plain mappings
-    for field in of.fields.values():
+    for name, field in of.fields.items():
         definition = field.extensions.get("strawberry-definition")
         plan = definition.metadata.get(PLAN) if definition else None
+        if of.name in MAPS and plan is None:
+            raise TypeError(f"{of}.{name}: a field of a mapped type is declared with column, one, many, … or python")
         if isinstance(plan, Entity):
             field.resolve = _entity_resolver(definition.python_name)
-        elif of is schema.query_type and isinstance(plan, One | Many | AnyNode):
+        elif of is schema.query_type and isinstance(plan, ROOT_PLANS):
             field.resolve = _resolve_root
         elif of is schema.subscription_type:
             field.resolve = _event_itself
@@ -59,18 +62,18 @@ def _row_resolver(field: GraphQLField) -> Resolver:
         return lambda source, info, **_: source[info.path.key]
     values = {name: value.value for name, value in named.values.items()}
 
-    def resolve(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+    def resolve(source: Any, info: Info, **_: Any) -> Any:
         found = source[info.path.key]
         return [values[name] for name in found] if is_list_type(field.type) else found and values[found]
 
     return resolve
 
 
-def _event_itself(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+def _event_itself(source: Any, info: Info, **_: Any) -> Any:
     return source
 
 
-async def _resolve_root(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+async def _resolve_root(source: Any, info: Info, **_: Any) -> Any:
     context = info.context
     planner, principal = context.services.planner, context.principal
     plan = planner.field(
@@ -80,29 +83,30 @@ async def _resolve_root(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
 
 
 def _entity_resolver(name: str) -> Resolver:
-    async def resolve(source: Any, info: GraphQLResolveInfo, **_: Any) -> Any:
+    async def resolve(source: Any, info: Info, **_: Any) -> Any:
         key = getattr(source, name)
         if key is None:
             return None
         key = key if isinstance(key, UUID) else UUID(key)
         context = info.context
-        planner, principal = context.services.planner, context.principal
+        planner, principal, variables = context.services.planner, context.principal, context.variables
         of = get_named_type(info.return_type)
         plan = planner.entities(
-            context.document, _path(info), of, info.field_nodes, context.variables, principal.role, feed=True
+            context.document, _path(info), of, info.field_nodes, variables, principal.role, feed=True
         )
-        found = await planner.read(plan, principal, context.variables, [key])
+        found = await planner.read(plan, principal, variables, [key])
         return orjson.loads(found[key]) if key in found else None
 
     return resolve
 
 
 def _by_hidden_type(original: Any) -> Any:
-    def resolve(value: Any, info: GraphQLResolveInfo, of: GraphQLAbstractType) -> Any:
+    def resolve(value: Any, info: Info, of: GraphQLAbstractType) -> Any:
         return value["$type"] if isinstance(value, dict) else original(value, info, of)
 
     return resolve
 
 
-def _path(info: GraphQLResolveInfo) -> tuple[str | int, ...]:
-    return tuple(info.path.as_list())
+def _path(info: Info) -> tuple[Hashable, ...]:
+    """One document may hold several operations with the same response keys."""
+    return (info.operation.name.value if info.operation.name else None, *info.path.as_list())

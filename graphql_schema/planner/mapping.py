@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Annotated, Any, TypeVar
 
 import strawberry
@@ -25,6 +26,7 @@ from app.auth.roles import Permission
 from app.ids import Prefix
 
 PLAN = "plan"
+NEEDS = "needs"  # the permission of a mutation
 Row = Any  # an alias's columns: `row.slug`
 T = TypeVar("T", bound=type)
 
@@ -117,8 +119,7 @@ def plan_of(of: GraphQLObjectType, node: FieldNode) -> Any:
     return strawberry_field.metadata.get(PLAN) if strawberry_field else None
 
 
-def is_planned_root(of: GraphQLObjectType, node: FieldNode) -> bool:
-    return isinstance(plan_of(of, node), One | Many | AnyNode)
+ROOT_PLANS = One | Many | AnyNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class TypeMap:
     prefix: Prefix | None
     scope: Callable[[Row], ColumnElement[bool]] | None
     needs: Permission | None
+    node_needs: Permission | None = None
 
 
 MAPS: dict[str, TypeMap] = {}
@@ -139,16 +141,18 @@ def mapped(
     prefix: Prefix | None = None,
     scope: Callable[[Row], ColumnElement[bool]] | None = None,
     needs: Permission | None = None,
+    node_needs: Permission | None = None,
 ) -> Callable[[T], T]:
     """Register a type. Its rows are always limited to the caller's team: by `team_id`, or by `scope` where given.
 
-    Without a table the type is embedded: its columns belong to the row of whoever holds it.
+    Without a table the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
+    the type is read, `node_needs` where it is read by its id alone.
     """
 
     def register(cls: T) -> T:
         name = get_object_definition(cls, strict=True).name
         limit = scope or (None if table is None else lambda row: row.team_id == Caller.team_id)
-        MAPS[name] = TypeMap(name, table, prefix, limit, needs)
+        MAPS[name] = TypeMap(name, table, prefix, limit, needs, node_needs)
         return cls
 
     return register
@@ -190,7 +194,7 @@ def listing(
     most: int,
     needs: Permission | None = None,
 ) -> Any:
-    returned = list[lazily(type_name, module)]  # type: ignore[misc]
+    returned = listed(lazily(type_name, module))
     return planned_field(returned, {}, description, Listing(on, order, most, needs))
 
 
@@ -232,4 +236,9 @@ def planned_field(returned: Any, arguments: Mapping[str, Any], description: str,
 
 def lazily(type_name: str, module: str) -> Any:
     """A type that may be declared later, or in a module that imports this one."""
-    return Annotated[type_name, strawberry.lazy(module)]  # type: ignore[valid-type]
+    return Annotated[type_name, strawberry.lazy(module)]
+
+
+def listed(of: Any) -> Any:
+    """The type of a list whose items' type is known only at run time."""
+    return GenericAlias(list, (of,))

@@ -1,10 +1,10 @@
-"""Compiled statements and their cache."""
+"""Compiled statements: what each may cost, how its parameters are read, and who runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -15,20 +15,24 @@ from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
 
 from app.auth.principal import Principal
 from app.auth.queries import DEAD_KEY, is_live
-from app.auth.roles import Role
+from app.auth.roles import Role, allowed
 from app.db.engine import Database
-from app.errors import Unauthenticated, Unavailable
+from app.errors import TookTooLong, Unauthenticated
 from graphql_schema.answer import Document
 from graphql_schema.planner.arguments import Variables, shape
+from graphql_schema.planner.cache import PlanCache
 from graphql_schema.planner.compiler import Compiler
 from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import NotPlanned
-from graphql_schema.planner.mapping import Caller, is_planned_root
+from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
+from graphql_schema.planner.payloads import payload_entities
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_object
 
-MOST_PLANS = 64  # per document: shapes of its variables times roles
-_DIALECT = asyncpg_dialect.dialect()
+T = TypeVar("T")
+INTROSPECTION_COST = 100
+MUTATION_COST = 10
+_DIALECT: Any = asyncpg_dialect.dialect()  # type: ignore[no-untyped-call]
 _ENTITY = "entity_ids"
 Reader = Callable[[Principal, Variables, Any], Any]
 
@@ -39,36 +43,52 @@ class Plan:
 
     sql: str
     readers: list[Reader]
+    values: list[Callable[[Variables], Any]]
     cost: Cost
 
     def arguments(self, principal: Principal, variables: Variables, entities: Any = None) -> list[Any]:
+        """Raises AppError for a value that the operation's types allow and its fields do not."""
         return [read(principal, variables, entities) for read in self.readers]
+
+    def check(self, variables: Variables) -> None:
+        """Raises what `arguments` would raise, before anything runs."""
+        for read in self.values:
+            read(variables)
 
 
 class Planner:
     """Plans operations, fields and entities, each once per document, role and shape of the variables."""
 
-    def __init__(self, schema: GraphQLSchema, database: Database) -> None:
+    def __init__(self, schema: GraphQLSchema, database: Database, cache: PlanCache | None = None) -> None:
         self._schema = schema
         self._database = database
+        self._cache = cache or PlanCache()
 
     def operation(self, document: Document, name: str | None, variables: Variables, role: Role) -> Plan | None:
         """The statement that answers a whole query; None when some field of it needs Python."""
 
         def compile_() -> Plan:
-            compiler = self._compiler(document, variables, role, feed=False)
-            of, node, cost = self._schema.query_type, document.operations[name], Cost()
-            assert of is not None
-            fields = compiler.selection.fields(of, [node.selection_set])
+            compiler, cost = self._compiler(document, variables, role, feed=False), Cost()
+            of = self._query_type
+            fields = compiler.selection.fields(of, [document.operations[name].selection_set])
             pairs = [(key, compiler.field(of, nodes, None, None, cost)) for key, nodes in fields.items()]
             return _guarded(compiler, pairs, cost)
 
         return self._cached(document, ("operation", name), variables, role, compile_)
 
     def field(
-        self, document: Document, path: Hashable, of: GraphQLObjectType, nodes: list[FieldNode], variables: Variables, role: Role
+        self,
+        document: Document,
+        path: Hashable,
+        of: GraphQLObjectType,
+        nodes: list[FieldNode],
+        variables: Variables,
+        role: Role,
     ) -> Plan:
-        """The statement that answers one root field of an operation that also needs Python."""
+        """The statement that answers one root field of an operation that also needs Python.
+
+        `path` tells it from every other field of the document: the operation's name and the response key.
+        """
 
         def compile_() -> Plan:
             compiler, cost = self._compiler(document, variables, role, feed=True), Cost()
@@ -77,23 +97,55 @@ class Planner:
         return self._planned(document, ("field", path), variables, role, compile_)
 
     def cost_of_fields(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
-        """What the planned root fields of an operation may cost together; refuses what cannot be planned as asked."""
-        of, selection = self._schema.query_type, Selection(self._schema, document.ast, variables)
+        """What the root fields of an operation may cost together; refuses what cannot be planned as asked."""
+        of, selection = self._query_type, Selection(self._schema, document.ast, variables)
+        total = 0
+        for key, nodes in selection.fields(of, [document.operations[name].selection_set]).items():
+            declared = plan_of(of, nodes[0])
+            if isinstance(declared, ROOT_PLANS):
+                plan = self.field(document, (name, key), of, nodes, variables, role)
+                total += plan.cost.total(variables)
+                plan.check(variables)
+            elif nodes[0].name.value != "__typename":
+                total += declared.cost if isinstance(declared, Python) else INTROSPECTION_COST
+        return total
+
+    def cost_of_payloads(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
+        """What a mutation operation may cost: each of its changes, and what is read of their payloads.
+
+        Refuses what will be refused anyway before anything is changed. A change that the role may not make is left to
+        the mutation, which says so as data.
+        """
+        of, selection = self._schema.mutation_type, Selection(self._schema, document.ast, variables)
         assert of is not None
         total = 0
         for key, nodes in selection.fields(of, [document.operations[name].selection_set]).items():
-            if is_planned_root(of, nodes[0]):
-                total += self.field(document, (key,), of, nodes, variables, role).cost.total(variables)
-            else:
-                total += 1
+            total += MUTATION_COST
+            definition = of.fields.get(nodes[0].name.value)
+            needs = definition.extensions["strawberry-definition"].metadata.get(NEEDS) if definition else None
+            if definition is None or (needs is not None and not allowed(role, needs)):
+                continue
+            for path, entity, asked in payload_entities(self._schema, selection, definition, nodes):
+                plan = self.entities(document, (name, key, path), entity, asked, variables, role, feed=True)
+                plan.check(variables)
+                total += plan.cost.total(variables)
         return total
 
     def entities(
-        self, document: Document, path: Hashable, of: GraphQLObjectType, nodes: list[FieldNode], variables: Variables, role: Role, *, feed: bool, guarded: bool = True
+        self,
+        document: Document,
+        path: Hashable,
+        of: GraphQLObjectType,
+        nodes: list[FieldNode],
+        variables: Variables,
+        role: Role,
+        *,
+        feed: bool,
     ) -> Plan:
         """The statement that reads nodes of one type by their keys: rows of key and JSON.
 
-        Streams are not guarded: one stream serves many keys, and each key is watched by itself.
+        It does not ask whether the caller's key is alive: a payload follows a transaction that did, and a stream
+        serves many keys, each watched by itself.
         """
 
         def compile_() -> Plan:
@@ -102,12 +154,9 @@ class Planner:
             body = compiler.object(of, nodes, columns, alias, cost)
             keys = bindparam(_ENTITY, type_=ARRAY(Uuid()))
             statement = select(columns.id, body).select_from(alias).where(scope, columns.id == any_(keys))
-            return _plan(compiler, statement.where(is_live(Caller.key_id)) if guarded else statement, cost)
+            return _plan(compiler, statement, cost)
 
-        plan = self._cached(document, ("entities", path, feed), variables, role, compile_)
-        if plan is None:
-            raise NotPlanned
-        return plan
+        return self._planned(document, ("entities", of.name, path, feed), variables, role, compile_)
 
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died."""
@@ -118,8 +167,14 @@ class Planner:
         return found
 
     async def read(self, plan: Plan, principal: Principal, variables: Variables, keys: list[UUID]) -> dict[UUID, bytes]:
+        """The JSON of each entity that exists, by its key."""
         rows = await _timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables, keys)))
         return {row[0]: row[1] for row in rows}
+
+    @property
+    def _query_type(self) -> GraphQLObjectType:
+        assert self._schema.query_type is not None
+        return self._schema.query_type
 
     def _compiler(self, document: Document, variables: Variables, role: Role, *, feed: bool) -> Compiler:
         selection = Selection(self._schema, document.ast, variables)
@@ -129,26 +184,28 @@ class Planner:
         self, document: Document, name: Hashable, variables: Variables, role: Role, compile_: Callable[[], Plan]
     ) -> Plan:
         plan = self._cached(document, name, variables, role, compile_)
-        assert plan is not None, "a planned field can always be planned"
+        if plan is None:
+            raise NotPlanned
         return plan
 
     def _cached(
         self, document: Document, name: Hashable, variables: Variables, role: Role, compile_: Callable[[], Plan]
     ) -> Plan | None:
         key = (name, role, shape(variables) if variables else None)
-        plans = document.plans
+        plan: Plan | None
         try:
-            return plans[key]
+            plan = document.plans[key]
         except KeyError:
-            pass
-        try:
-            plan: Plan | None = compile_()
-        except NotPlanned:
-            plan = None
-        if len(plans) >= MOST_PLANS:
-            plans.pop(next(iter(plans)))
-        plans[key] = plan
+            plan = _compiled(compile_)
+            self._cache.put(document.plans, key, plan)
         return plan
+
+
+def _compiled(compile_: Callable[[], Plan]) -> Plan | None:
+    try:
+        return compile_()
+    except NotPlanned:
+        return None
 
 
 def _guarded(compiler: Compiler, pairs: Pairs, cost: Cost) -> Plan:
@@ -158,29 +215,40 @@ def _guarded(compiler: Compiler, pairs: Pairs, cost: Cost) -> Plan:
 
 def _plan(compiler: Compiler, statement: Select[Any], cost: Cost) -> Plan:
     compiled = statement.compile(dialect=_DIALECT)
-    readers = [_reader(name, compiler, compiled.params) for name in compiled.positiontup or ()]
-    return Plan(str(compiled), readers, cost)
+    readers, values = [], []
+    for name in compiled.positiontup or ():
+        if name in _CALLER:
+            readers.append(_CALLER[name])
+        elif name in compiler.parameters.readers:
+            values.append(_value(*compiler.parameters.readers[name]))
+            readers.append(_of_variables(values[-1]))
+        else:  # a constant in a mapping's expression
+            readers.append(_constant(compiled.params[name]))
+    return Plan(str(compiled), readers, values, cost)
 
 
-def _reader(name: str, compiler: Compiler, constants: Mapping[str, Any]) -> Reader:
-    match name:
-        case "caller_team_id":
-            return lambda principal, variables, entities: principal.team_id
-        case "caller_key_id":
-            return lambda principal, variables, entities: principal.key_id
-        case "caller_agent_id":
-            return lambda principal, variables, entities: principal.agent_id
-        case "entity_ids":
-            return lambda principal, variables, entities: entities
-    if name not in compiler.parameters.readers:  # a constant in a mapping's expression
-        value = constants[name]
-        return lambda principal, variables, entities: value
-    bind, convert = compiler.parameters.readers[name]
-    return lambda principal, variables, entities: convert(bind.read(variables))
+_CALLER: dict[str, Reader] = {
+    "caller_team_id": lambda principal, variables, entities: principal.team_id,
+    "caller_key_id": lambda principal, variables, entities: principal.key_id,
+    "caller_agent_id": lambda principal, variables, entities: principal.agent_id,
+    _ENTITY: lambda principal, variables, entities: entities,
+}
 
 
-async def _timely(reading: Any) -> Any:
+def _value(bind: Any, convert: Callable[[Any], Any]) -> Callable[[Variables], Any]:
+    return lambda variables: convert(bind.read(variables))
+
+
+def _of_variables(read: Callable[[Variables], Any]) -> Reader:
+    return lambda principal, variables, entities: read(variables)
+
+
+def _constant(value: Any) -> Reader:
+    return lambda principal, variables, entities: value
+
+
+async def _timely(reading: Awaitable[T]) -> T:
     try:
         return await reading
     except asyncpg.QueryCanceledError:
-        raise Unavailable("The database took too long for this operation. Ask for less, or add a filter.") from None
+        raise TookTooLong("The database took too long for this operation. Ask for less, or add a filter.") from None

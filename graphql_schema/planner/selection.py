@@ -20,6 +20,7 @@ from graphql import (
 )
 
 from graphql_schema.planner.arguments import Variables
+from graphql_schema.planner.errors import InvalidArgument
 
 Selected = dict[str, list[FieldNode]]
 
@@ -76,6 +77,9 @@ class Selection:
 
     def _flag(self, value: Any) -> bool:
         if isinstance(value, VariableNode):
-            return bool(self._variables[value.name.value])
+            given = self._variables[value.name.value]
+            if given is None:  # allowed by its default; only the value tells
+                raise InvalidArgument("if", "must not be null")
+            return bool(given)
         assert isinstance(value, BooleanValueNode)
         return value.value

@@ -12,6 +12,8 @@ from app.ids import Prefix
 
 _MOST_PAIRS = 50  # Postgres functions take 100 arguments
 Pairs = list[tuple[str, ColumnElement[Any]]]
+# As a HAVING without GROUP BY it makes one row of however many, also where no aggregate function does.
+ONE_ROW: ColumnElement[bool] = literal_column("true")
 
 
 def word(text: str) -> ColumnElement[str]:

@@ -35,10 +35,14 @@ class Hub:
         tailer.listen(self._on_batch)
 
     async def open(
-        self, operation: Operation, variables: dict[str, Any], principal: Principal, sink: Sink
+        self,
+        operation: Operation,
+        variables: dict[str, Any],
+        rendering: Rendering,
+        principal: Principal,
+        sink: Sink,
     ) -> Subscriber:
         """Start a subscription; raises AppError to refuse it. The caller closes it."""
-        rendering = Rendering(self._core, self._services, operation, variables, principal)
         field = self._core.subscription_type.fields[rendering.node.name.value]  # type: ignore[union-attr]
         plan: Stream = field.extensions["strawberry-definition"].metadata[PLAN]
         symbols = arguments_of(field, rendering.node, variables)
@@ -46,6 +50,7 @@ class Hub:
             name: value.read(variables) if isinstance(value, Bind) else value for name, value in symbols.items()
         }
         topic = await plan.topic(principal, self._services.database, arguments)
+        await self._tailer.following()
         state = await log_state(self._services.database)
         place, gap = _start(arguments.get("after"), principal, state)
         stream = self._shared(operation, variables, principal, topic, rendering)
@@ -99,20 +104,21 @@ def _identity(operation: Operation, rendering: Rendering, principal: Principal, 
     variables = dict(operation.variables)
     for argument in rendering.node.arguments or ():
         value = argument.value
-        if argument.name.value == "after" and isinstance(value, VariableNode) and _uses(operation, value.name.value) == 1:
+        if argument.name.value == "after" and isinstance(value, VariableNode) and _uses(operation, value) == 1:
             variables.pop(value.name.value, None)
     rights = (principal.team_id, principal.role, principal.agent_id)
-    return (operation.document.text, operation.name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), rights, topic)
+    sorted_variables = orjson.dumps(variables, option=orjson.OPT_SORT_KEYS)
+    return (operation.document.text, operation.name, sorted_variables, rights, topic)
 
 
-def _uses(operation: Operation, name: str) -> int:
+def _uses(operation: Operation, variable: VariableNode) -> int:
     """How often a variable is used, its own definition aside."""
 
     class Counting(Visitor):
         found = 0
 
         def enter_variable(self, node: VariableNode, *_: Any) -> None:
-            self.found += node.name.value == name
+            self.found += node.name.value == variable.name.value
 
     counting = Counting()
     visit(operation.document.ast, counting)

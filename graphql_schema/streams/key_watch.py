@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.auth.principal import Principal
+from app.auth.queries import living
 from app.db.engine import Database
 from app.errors import Unavailable
 from app.events.kinds import EventKind
@@ -18,8 +19,8 @@ from app.events.reading import EventRow, Place
 from app.events.tailer import Tailer
 
 log = structlog.get_logger(__name__)
-CHECK_S = 5.0  # expiry has no event; revocation has one and is seen at once
-_DEAD = "select id from api_key where id = any($1) and (revoked_at is not null or expires_at <= now())"
+# Expiry has no event. Revocation has one and is seen at once, unless an older transaction still hides it.
+CHECK_S = 1.0
 End = Callable[[], None]
 
 
@@ -42,6 +43,10 @@ class KeyWatch:
             if not self._open[principal.key_id]:
                 del self._open[principal.key_id]
 
+    async def is_live(self, principal: Principal) -> bool:
+        """Asked of the database, now; raises Unavailable."""
+        return principal.key_id in await living(self._database, [principal.key_id])
+
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 
@@ -51,7 +56,7 @@ class KeyWatch:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _on_batch(self, rows: list[EventRow], through: Place) -> None:
-        if any(row.kind == EventKind.KEY_REVOKED for row in rows):
+        if any(row.kind == EventKind.API_KEY_REVOKED for row in rows):
             self._look.set()
 
     async def _run(self) -> None:
@@ -72,8 +77,9 @@ class KeyWatch:
     async def _check(self) -> None:
         if not self._open:
             return
-        for row in await self._database.fetch(_DEAD, list(self._open)):
-            ends = list(self._open.get(row["id"], ()))
-            log.info("key died, closing what it holds open", key_id=str(row["id"]), count=len(ends))
+        watched = list(self._open)
+        for key_id in set(watched) - await living(self._database, watched):
+            ends = list(self._open.get(key_id, ()))
+            log.info("key died, closing what it holds open", key_id=str(key_id), count=len(ends))
             for end in ends:
                 end()

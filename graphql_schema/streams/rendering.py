@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from typing import Any
+from uuid import UUID
 
 import orjson
 from graphql import FieldNode, GraphQLObjectType, GraphQLSchema, execute
@@ -14,15 +15,23 @@ from app.events.reading import EventRow, Place
 from graphql_schema.answer import Operation
 from graphql_schema.context import Context, Services
 from graphql_schema.errors import formatted
-from graphql_schema.planner.errors import NotPlanned
+from graphql_schema.planner.errors import NotPlanned, TooCostly
 from graphql_schema.planner.selection import Selection
+
+MOST_IN_A_BATCH = 200
+BATCHES_IN_THE_LIMIT = 20  # one event may cost this part of what a query may
 
 
 class Rendering:
     """One subscription operation of one principal's rights; whose key it is does not matter."""
 
     def __init__(
-        self, core: GraphQLSchema, services: Services, operation: Operation, variables: dict[str, Any], principal: Principal
+        self,
+        core: GraphQLSchema,
+        services: Services,
+        operation: Operation,
+        variables: dict[str, Any],
+        principal: Principal,
     ) -> None:
         self._core, self._services, self._operation = core, services, operation
         self._variables, self._principal = variables, principal
@@ -36,6 +45,13 @@ class Rendering:
             self._plan, self._in_python = self._planned(feed=False), False
         except NotPlanned:
             self._plan, self._in_python = self._planned(feed=True), True
+        self._plan.check(variables)
+        self.cost = self._plan.cost.total(variables)
+        most = services.settings.max_cost // BATCHES_IN_THE_LIMIT
+        if self.cost > most:
+            raise TooCostly(self.cost, most)
+        # One statement renders a batch: it may cost no more than a query.
+        self.batch = min(MOST_IN_A_BATCH, services.settings.max_cost // self.cost)
 
     def _planned(self, *, feed: bool) -> Any:
         return self._services.planner.entities(
@@ -46,15 +62,16 @@ class Rendering:
             self._variables,
             self._principal.role,
             feed=feed,
-            guarded=False,
         )
 
     async def events(self, rows: list[EventRow]) -> list[tuple[Place, bytes]]:
         """Payloads in order. An event that retention dropped meanwhile is left out."""
         if not rows:
             return []
-        read = self._services.planner.read
-        found = await read(self._plan, self._principal, self._variables, [row.id for row in rows])
+        found: dict[UUID, bytes] = {}
+        for start in range(0, len(rows), self.batch):
+            keys = [row.id for row in rows[start : start + self.batch]]
+            found |= await self._services.planner.read(self._plan, self._principal, self._variables, keys)
         present = [(row, found[row.id]) for row in rows if row.id in found]
         if self._in_python:
             return [(row.place, await self._executed(orjson.loads(body))) for row, body in present]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import structlog
 
@@ -17,12 +17,19 @@ from graphql_schema.streams.subscriber import Subscriber
 log = structlog.get_logger(__name__)
 RENDER_BATCH = 200
 MOST_BACKLOG = 10_000
+PORTION_BYTES = 32_000
 _AWAY_PAUSE_S = 0.5
+Rendered = tuple[Place, bytes]
 
 
 class SharedStream:
     def __init__(
-        self, topic: Topic, rendering: Rendering, database: Database, read_through: Callable[[], Place], on_empty: Callable[[], None]
+        self,
+        topic: Topic,
+        rendering: Rendering,
+        database: Database,
+        read_through: Callable[[], Place],
+        on_empty: Callable[[], None],
     ) -> None:
         self.topic, self.rendering, self.database = topic, rendering, database
         self._read_through, self._on_empty = read_through, on_empty
@@ -61,19 +68,21 @@ class SharedStream:
     def offer(self, rows: list[EventRow], before: Place) -> None:
         """New events of this topic's team; `before` is where the log had been read to without them."""
         wanted = [row for row in rows if self.topic.matches(row)]
-        if not wanted or not self._live:
+        # While work is under way, one who joins next counts on it, so it must not skip what comes when nobody is live.
+        if not wanted or not (self._live or self._work):
             return
         if len(self._backlog) + len(wanted) > MOST_BACKLOG:
-            self._give_up_backlog()
+            self._give_up_backlog(wanted[-1].place)
             return
         if self._work is None:
             self._delivered = before
             self._work = asyncio.create_task(self._run())
         self._backlog += wanted
 
-    def _give_up_backlog(self) -> None:
-        """The log is the buffer: everybody reads it at their own pace."""
+    def _give_up_backlog(self, through: Place) -> None:
+        """The log is the buffer: everybody reads it at their own pace, up to `through` at least."""
         self._backlog.clear()
+        self._delivered = max(self._delivered, through)
         for subscriber in list(self._live):
             self._fall_behind(subscriber)
 
@@ -87,29 +96,50 @@ class SharedStream:
                     self._backlog = rows + self._backlog
                     await asyncio.sleep(_AWAY_PAUSE_S)
                     continue
-                for place, payload in payloads:
-                    self._deliver(place, payload)
-                self._delivered = rows[-1].place
+                for portion in _portions(payloads):
+                    self._deliver(portion)
+                    self._delivered = max(self._delivered, portion[-1][0])
+                    await asyncio.sleep(0)  # to a thousand subscribers this took a while: let others have a turn
+                self._delivered = max(self._delivered, rows[-1].place)
         except Exception:
             log.exception("rendering events failed; subscribers read the log instead")
-            self._give_up_backlog()
+            self._give_up_backlog(self._delivered)
         finally:
             self._work = None
 
-    def _deliver(self, place: Place, payload: bytes) -> None:
-        slow = []
+    def _deliver(self, portion: list[Rendered]) -> None:
+        """Hand each live subscriber all of it at once: a write to a socket costs much, the bytes in it little."""
+        (first, _), (last, _) = portion[0], portion[-1]
+        payloads, slow, delivered = [payload for _, payload in portion], [], 0
         for subscriber in self._live:
-            if place <= subscriber.place:
+            if last <= subscriber.place:
                 continue
-            if subscriber.sink.ready:
-                subscriber.push(payload)
-                subscriber.place = place
-            else:
+            if not subscriber.sink.ready:
                 slow.append(subscriber)
-        metrics.DELIVERIES.inc(len(self._live) - len(slow))
+                continue
+            has_none = subscriber.place < first
+            wanted = payloads if has_none else [payload for place, payload in portion if place > subscriber.place]
+            subscriber.push(wanted)
+            subscriber.place = last
+            delivered += len(wanted)
+        metrics.DELIVERIES.inc(delivered)
         for subscriber in slow:
             self._fall_behind(subscriber)
 
     def _fall_behind(self, subscriber: Subscriber) -> None:
         self._out_of_live(subscriber)
         subscriber.catch_up()
+
+
+def _portions(rendered: list[Rendered]) -> Iterator[list[Rendered]]:
+    """Cut so that what a socket holds back for a slow client stays small."""
+    portion: list[Rendered] = []
+    size = 0
+    for place, payload in rendered:
+        if portion and size + len(payload) > PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append((place, payload))
+        size += len(payload)
+    if portion:
+        yield portion

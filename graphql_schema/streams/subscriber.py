@@ -26,9 +26,10 @@ _AWAY_PAUSE_S = 0.5
 class Sink(Protocol):
     """Where payloads go. `push` never waits; it may only be called while `ready`."""
 
-    ready: bool
+    @property
+    def ready(self) -> bool: ...
 
-    def push(self, payload: bytes) -> None: ...
+    def push(self, payloads: list[bytes]) -> None: ...
 
     async def until_ready(self) -> None:
         """Raises SinkGone when the client left or takes nothing for too long."""
@@ -70,8 +71,7 @@ class Subscriber:
                 pass
         except SinkGone:
             self.close()
-        except Exception as error:
-            log.exception("replay failed")
+        except Exception as error:  # whoever holds the sink logs what is our fault
             self.sink.fail(error)
             self.close()
         finally:
@@ -95,12 +95,12 @@ class Subscriber:
         await self.sink.until_ready()
         if self.place < self._stream.place:
             return False
-        self.push(self._stream.rendering.caught_up(self.place))
+        self.push([self._stream.rendering.caught_up(self.place)])
         self._stream.go_live(self)
         return True
 
     async def _send(self, payload: bytes, place: Place) -> None:
         if not self.sink.ready:
             await self.sink.until_ready()
-        self.push(payload)
+        self.push([payload])
         self.place = place

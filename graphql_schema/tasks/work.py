@@ -172,7 +172,7 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
     "runs out; heartbeats extend it. Each task goes to one claimer.",
     needs=Permission.WORK_TASKS,
     refusals=(NotFound, Conflict),
-    before=_wait_for_work,
+    prepare=_wait_for_work,
 )
 async def claim_task(work: Work, input: ClaimTaskInput) -> ClaimTaskPayload:
     agent_id, lease_s = _worker_id(work.context, input), _lease(input.lease_seconds)

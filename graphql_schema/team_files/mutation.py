@@ -27,6 +27,9 @@ class ApplyTeamPayload(Payload):
     archived: list[str] = strawberry.field(description="Agents that the file does not name, with prune.")
     unchanged: list[str] = strawberry.field(description="Agents that were already as the file says.")
     changed_team_fields: list[str] = strawberry.field(description="Fields of the team itself that differed.")
+    handoff_rules_changed: int = strawberry.field(
+        description="How many handoff rules were added, removed or given another priority."
+    )
     team: Team = entity("The team, as it is now.")
 
 
@@ -34,12 +37,13 @@ class ApplyTeamPayload(Payload):
     "Brings the team to what a file says: only what differs, all or nothing. Applying it again changes nothing.",
     needs=Permission.CONFIGURE_TEAM,
     refusals=(Conflict,),
+    prepare=lambda context, input: team_files.read(input.file),
 )
 async def apply_team(work: Work, input: ApplyTeamInput) -> ApplyTeamPayload:
-    result = await team_files.apply(
+    result = await team_files.apply_parsed(
         work.session,
         team_id=work.team_id,
-        text=input.file,
+        parsed=work.prepared,
         actor=work.actor,
         prune=input.prune,
         dry_run=input.dry_run,
@@ -51,5 +55,6 @@ async def apply_team(work: Work, input: ApplyTeamInput) -> ApplyTeamPayload:
         archived=list(result.archived),
         unchanged=list(result.unchanged),
         changed_team_fields=list(result.changed_team_fields),
+        handoff_rules_changed=result.rule_changes.count,
         team=work.team_id,  # type: ignore[arg-type]
     )

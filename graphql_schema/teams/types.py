@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
+from sqlalchemy import ColumnElement, func, select
 
-from app.auth.roles import Permission
+from app.auth.roles import Permission, Role
 from app.budgets.models import AccountKind
 from app.ids import Prefix
 from app.teams import models
@@ -15,7 +16,8 @@ from graphql_schema.budgets.types import of_today
 from graphql_schema.context import Info
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many
-from graphql_schema.planner.mapping import Caller, column, mapped, one, python
+from graphql_schema.planner.mapping import Caller, column, expression, mapped, one, python
+from graphql_schema.planner.sql import json_list
 from graphql_schema.scalars import JSON, DateTime
 
 
@@ -28,6 +30,12 @@ class FeatureFlagState:
     )
 
 
+def _upper_list(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A JSON list of enum values as a list of their names."""
+    item = func.jsonb_array_elements_text(column).column_valued()
+    return select(json_list(func.upper(item))).scalar_subquery()
+
+
 @mapped(models.Team.__table__, prefix=Prefix.TEAM, scope=lambda row: row.id == Caller.team_id)
 @strawberry.type(description="A team of agents. It owns everything else; nothing crosses teams.")
 class Team(Node):
@@ -36,6 +44,9 @@ class Team(Node):
     description: str = column("What the team is for; may be empty.")
     after_work: models.AfterWork = column("What happens after an agent's reply when no handoff rule fires.")
     context_variables: JSON = column("Values that handoff rules compare with, by name.")
+    roles_limited_to_trusted_documents: list[Role] = expression(
+        "Roles whose keys may run trusted documents only.", lambda team: _upper_list(team.trusted_only_roles)
+    )
     created_at: DateTime = column("When the team was created.")
     updated_at: DateTime = column("When the team itself was last changed.")
     default_agent = one(

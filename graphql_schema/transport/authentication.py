@@ -9,15 +9,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
-from uuid import UUID
 
 import structlog
-from sqlalchemy import Uuid, bindparam, select
-from sqlalchemy.dialects.postgresql import asyncpg
 
 from app.auth.principal import Principal
-from app.auth.queries import DEAD_KEY, find_principal, is_live
-from app.auth.tokens import visible_prefix
+from app.auth.queries import DEAD_KEY, find_principal, living
+from app.auth.tokens import TOKEN_PREFIX, visible_prefix
 from app.config import Settings
 from app.db.engine import Database
 from app.errors import RateLimited, Unauthenticated, Unavailable
@@ -30,9 +27,9 @@ WINDOW_S = 60
 KEPT_PRINCIPALS = 10_000
 KEPT_ADDRESSES = 10_000
 LONGEST_SECRET = 200
+SHORTEST_SHOWN = 30
 LOOKUPS_AT_ONCE = 8  # also bounds how many guesses can slip through before the first is counted
 
-_LIVE = str(select(is_live(bindparam("key_id", type_=Uuid))).compile(dialect=asyncpg.dialect()))  # type: ignore[no-untyped-call]
 _NO_KEY = "Send an API key: `Authorization: Bearer parley_…`."
 _UNKNOWN_KEY = "This API key is not known. Check that it was copied whole."
 
@@ -68,13 +65,10 @@ class Authenticator:
         principal = await find_principal(self._database, secret) if len(secret) <= LONGEST_SECRET else None
         if principal is None:
             raise await self._failed(address, secret, _UNKNOWN_KEY)
-        if not await self._is_live(principal.key_id):
+        if not await living(self._database, [principal.key_id]):
             raise await self._failed(address, secret, DEAD_KEY)
         self._known.put(_header(secret), principal)
         return principal
-
-    async def _is_live(self, key_id: UUID) -> bool:
-        return bool(await self._database.fetchval(_LIVE, key_id))
 
     async def _refuse_guessers(self, address: str) -> None:
         if await self._failures.count(address) >= self._most_failures:
@@ -87,8 +81,9 @@ class Authenticator:
     async def _failed(self, address: str, secret: str, message: str) -> Unauthenticated:
         failures = await self._failures.add(address)
         metrics.AUTH_FAILURES.labels("dead" if message == DEAD_KEY else "unknown").inc()
-        prefix = visible_prefix(secret) if len(secret) > 20 else "(too short to show)"
-        log.warning("authentication failed", address=address, key=prefix, failures=failures, reason=message)
+        log.warning(
+            "authentication failed", address=address, key=public_part(secret), failures=failures, reason=message
+        )
         return Unauthenticated(message)
 
 
@@ -125,6 +120,12 @@ class FailureCount:
     @staticmethod
     def _name(address: str) -> str:
         return f"auth-failures:{address}:{int(time.time() // WINDOW_S)}"
+
+
+def public_part(secret: str) -> str:
+    """What may be logged of a key. What is no key of ours may be a password that went astray."""
+    ours = secret.startswith(TOKEN_PREFIX) and len(secret) >= SHORTEST_SHOWN
+    return visible_prefix(secret) if ours else "(not shown)"
 
 
 def _secret(authorization: str) -> str:

@@ -10,7 +10,7 @@ from app.observability.request_id import request_id
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.transport import sse
 from graphql_schema.transport.negotiation import Media
-from graphql_schema.transport.rate_limit import RateState
+from graphql_schema.transport.rate_limit import RateLimiter, RateState
 from graphql_schema.transport.rate_limit import header as rate_header
 from graphql_schema.transport.refusals import DOCUMENT_STATUS, LIMIT_STATUS
 
@@ -25,13 +25,13 @@ _CHALLENGE = (b"www-authenticate", b'Bearer realm="parley"')
 
 class Exchange:
     __slots__ = (
-        "accept", "authorization", "content_length", "content_type", "media", "method", "operation", "policy",
+        "accept", "authorization", "content_length", "content_type", "limiter", "media", "method", "operation",
         "principal", "rate", "receive", "request_id", "scope", "send", "started", "status",
     )  # fmt: skip
 
-    def __init__(self, scope: Any, receive: sse.Receive, send: sse.Send, policy: bytes) -> None:
+    def __init__(self, scope: Any, receive: sse.Receive, send: sse.Send, limiter: RateLimiter) -> None:
         self.started = time.perf_counter()
-        self.scope, self.receive, self.send, self.policy = scope, receive, send, policy
+        self.scope, self.receive, self.send, self.limiter = scope, receive, send, limiter
         self.method: str = scope["method"]
         self.media = Media.JSON
         self.principal: Principal | None = None
@@ -96,8 +96,9 @@ class Exchange:
 
     def common_headers(self) -> list[Header]:
         headers = [(b"x-request-id", self.request_id)]
-        if self.rate is not None:
-            headers += ((b"ratelimit-policy", self.policy), (b"ratelimit", rate_header(self.rate)))
+        if self.principal is not None:
+            rate = self.rate or self.limiter.state(self.principal.key_id)
+            headers += ((b"ratelimit-policy", self.limiter.policy), (b"ratelimit", rate_header(rate)))
         return headers
 
     async def text(self, status: int, message: str, headers: list[Header] | None = None) -> None:

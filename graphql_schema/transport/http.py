@@ -11,16 +11,16 @@ import structlog
 from graphql import OperationType
 
 from app.auth.principal import Principal
-from app.auth.tokens import visible_prefix
 from app.config import Settings
 from app.errors import AppError
 from app.observability import metrics
 from app.observability.access_log import AccessLog
 from graphql_schema.answer import Answer, Operation, refusal
 from graphql_schema.errors import masked
-from graphql_schema.transport.authentication import Authenticator
+from graphql_schema.transport.authentication import Authenticator, public_part
 from graphql_schema.transport.body import ClientGone, read_body
 from graphql_schema.transport.connections import OpenConnections
+from graphql_schema.transport.deadlines import Deadlines
 from graphql_schema.transport.exchange import Exchange
 from graphql_schema.transport.intake import Executor, Intake
 from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, is_json, negotiate
@@ -61,16 +61,17 @@ class GraphQLEndpoint:
         self._executor = executor
         self._intake = intake
         self._authenticator = authenticator
-        self._policy = limiter.policy
+        self._limiter = limiter
         self._connections = connections
         self._closing = closing
         self._graphiql = graphiql
         self._most_bytes = settings.max_body_bytes
         self._timeout_s = settings.operation_timeout_s
+        self._deadlines = Deadlines(settings.operation_timeout_s)
         self._access_log = AccessLog(settings)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope, receive, send, self._policy)
+        exchange = Exchange(scope, receive, send, self._limiter)
         try:
             await self._serve(exchange)
         except Refused as refused:
@@ -145,8 +146,7 @@ class GraphQLEndpoint:
 
     async def _execute(self, operation: Operation, principal: Principal) -> Answer:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                answer = await self._executor.execute(operation, principal)
+            answer = await self._deadlines.keep(self._executor.execute(operation, principal))
         except TimeoutError:
             return self._timed_out(operation)
         if answer.status == 401:
@@ -181,17 +181,18 @@ class GraphQLEndpoint:
         # How long a stream was watched says nothing of how fast we are.
         streamed = kind == "subscription" and exchange.status == 200
         metrics.record(transport, kind, _outcome(exchange.status), None if streamed else seconds)
-        self._access_log.write(
-            exchange.request_id.decode(),
-            exchange.status,
-            seconds,
-            method=exchange.method,
-            path=exchange.scope["path"],
-            operation=operation.name if operation else None,
-            kind=kind,
-            role=principal.role.value if principal else None,
-            key=visible_prefix(principal.secret) if principal else None,
-        )
+        if self._access_log.on:
+            self._access_log.write(
+                exchange.request_id.decode(),
+                exchange.status,
+                seconds,
+                method=exchange.method,
+                path=exchange.scope["path"],
+                operation=operation.name if operation else None,
+                kind=kind,
+                role=principal.role if principal else None,
+                key=public_part(principal.secret) if principal else None,
+            )
 
 
 _READERS = {

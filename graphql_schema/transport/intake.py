@@ -9,7 +9,7 @@ from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode
 
 from app.auth.principal import Principal
 from app.config import Settings
-from app.errors import RateLimited
+from app.errors import AppError, RateLimited
 from app.observability import metrics
 from graphql_schema.answer import Answer, Document, Operation
 from graphql_schema.transport.documents import Documents
@@ -21,6 +21,7 @@ from graphql_schema.transport.request import GraphQLRequest
 
 # Reading a document that was not seen lately takes up to 10 µs a character. Without a price, a key could keep a process
 # busy with ever new ones.
+REFUSED_POINTS = 5
 CHARS_A_POINT = 20
 FREE_CHARS = 2_000
 
@@ -64,12 +65,19 @@ class Intake:
         document = self._documents.known(text) or await self._read(text, principal)
         if isinstance(document, list):
             raise Refused(from_graphql_errors(document))
+        if request.automatic:
+            await self._persisted.remember(request, principal)
         node = choose(document, request.operation_name)
         return Operation(document, node, node.name.value if node.name else None, request.variables)
 
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
-        return await self._spend(principal, self._executor.cost(operation, principal))
+        try:
+            cost = self._executor.cost(operation, principal)
+        except AppError:
+            await self._spend(principal, REFUSED_POINTS)  # finding out has cost CPU, if no rows
+            raise
+        return await self._spend(principal, cost)
 
     async def _read(self, text: str, principal: Principal) -> Document | list[GraphQLError]:
         """Read a new text. A long one is charged beforehand, a refused one afterwards: both cost CPU, not rows."""

@@ -60,10 +60,12 @@ class PersistedDocuments:
         document_id = _checked_id(request)
         if request.query is None:
             return await self._by_id(document_id, principal)
-        await self._permitted(request.query, principal)
-        if request.automatic:
-            await self._remember((principal.team_id, document_id), request.query)
-        return request.query
+        return await self._permitted(request.query, principal)
+
+    async def remember(self, request: GraphQLRequest, principal: Principal) -> None:
+        """Keep a query that came with its hash; called when it has been read, found valid and paid for."""
+        if request.automatic and request.query is not None:
+            await self._remember((principal.team_id, _checked_id(request)), request.query)
 
     async def _by_id(self, document_id: str, principal: Principal) -> str:
         key = (principal.team_id, document_id)

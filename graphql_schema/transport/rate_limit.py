@@ -78,6 +78,10 @@ class RateLimiter:
             if bucket.window == window:  # else the window turned while Redis was asked, and the lease is void
                 return bucket
 
+    def state(self, key_id: UUID) -> RateState:
+        """The state as this process knows it."""
+        return self._state(self._bucket(key_id))
+
     async def peek(self, key_id: UUID) -> RateState:
         """The state now, nothing spent."""
         bucket = self._bucket(key_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 from graphql import GraphQLError
 
-from app.errors import AppError, Forbidden, NotFound, RateLimited, Unauthenticated, Unavailable
+from app.errors import AppError, Forbidden, NotFound, RateLimited, TookTooLong, Unauthenticated, Unavailable
 from app.observability import metrics
 from graphql_schema.answer import Answer, refusal
 from graphql_schema.planner.errors import TooCostly
@@ -22,6 +22,7 @@ _STATUS: dict[type[AppError], int] = {
     NotFound: 404,
     RateLimited: 429,
     Unavailable: 503,
+    TookTooLong: 504,
 }
 _LIMITS = frozenset([LIMIT_EXCEEDED, TooCostly.code])
 

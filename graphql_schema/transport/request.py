@@ -78,15 +78,23 @@ def from_payload(payload: Any) -> GraphQLRequest:
         raise BadRequest(f"A GraphQL request is a JSON object; got {_kind(payload)}.")
     query = _optional(payload, "query", str)
     extensions = _optional(payload, "extensions", dict) or {}
-    document_id = next((found for name in _DOCUMENT_IDS if (found := _optional(payload, name, str))), None)
-    automatic = False
+    document_id, automatic = _document_id(payload), False
     if document_id is None and "persistedQuery" in extensions:
         document_id, automatic = _automatic_hash(extensions["persistedQuery"]), True
+    if query == "" and document_id is not None:
+        query = None  # graphql-ws clients must send a string, so beside an id they send an empty one
     if query is None and document_id is None:
         raise BadRequest("The request has no 'query' (a string) and no 'documentId'.")
     name = _optional(payload, "operationName", str)
     variables = _optional(payload, "variables", dict) or {}
     return GraphQLRequest(query, document_id, automatic, name or None, variables, extensions)
+
+
+def _document_id(payload: dict[str, Any]) -> str | None:
+    for name in _DOCUMENT_IDS:
+        if name in payload and (found := _optional(payload, name, str)):
+            return str(found)
+    return None
 
 
 def _automatic_hash(persisted: Any) -> str:

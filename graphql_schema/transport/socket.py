@@ -1,16 +1,25 @@
-"""The WebSocket below the protocol: uvicorn's own, with a door to its transport.
+"""The connections below the protocols: uvicorn's own, with a door to their transport.
 
 ASGI's `send` waits while a client does not read, and gives no way to abort. Fan-out needs neither: frames are written
-straight to the transport while it takes them, and a client that takes nothing is aborted.
+straight to the transport while it takes them, and whoever takes nothing for too long is aborted, WebSocket or not.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+import structlog
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from app.config import Settings
+from app.observability import metrics
+from graphql_schema.transport.cork import CorkedProtocol
+
+log = structlog.get_logger(__name__)
 EXTENSION = "parley.socket"
+GOODBYE_S = 1.0  # how long a client may take to answer our close when the server stops
 
 
 class DirectSocket:
@@ -18,7 +27,7 @@ class DirectSocket:
 
     __slots__ = ("_protocol", "_transport")
 
-    def __init__(self, protocol: WebSocketsSansIOProtocol) -> None:
+    def __init__(self, protocol: SocketProtocol) -> None:
         self._protocol = protocol
         self._transport = protocol.transport
 
@@ -31,15 +40,22 @@ class DirectSocket:
     def ready(self) -> bool:
         return self._protocol.writable.is_set() and self.open
 
-    def write(self, payload: bytes) -> None:
-        """One text frame, unfragmented and unmasked, as servers send them."""
-        self._transport.write(frame_header(len(payload)) + payload)
+    def write(self, *payloads: bytes) -> None:
+        """A text frame each, unfragmented and unmasked, as servers send them, all in one write."""
+        self._transport.write(
+            b"".join([part for payload in payloads for part in (frame_header(len(payload)), payload)])
+        )
 
     async def until_ready(self) -> None:
+        """Returns when there is room, or when the connection is gone."""
         await self._protocol.writable.wait()
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def at_shutdown(self, leave: Callable[[], None]) -> None:
+        """`leave` ends the connection when the server stops, in its own time."""
+        self._protocol.leave = leave
 
 
 def frame_header(length: int) -> bytes:
@@ -50,13 +66,76 @@ def frame_header(length: int) -> bytes:
     return b"\x81\x7f" + length.to_bytes(8)
 
 
-class SocketProtocol(WebSocketsSansIOProtocol):
+if TYPE_CHECKING:
+    _Watchable = asyncio.Protocol
+else:
+    _Watchable = object
+
+
+class Watched(_Watchable):
+    """Aborts a connection whose client takes nothing. A polite close would wait for ever behind the full buffer."""
+
+    stalled_s = 30.0
+    transport: asyncio.Transport
+    _watch: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look_again(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_watching()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(error)
+
+    def _look_again(self, waiting: int) -> None:
+        self._watch = asyncio.get_running_loop().call_later(self.stalled_s, self._look, waiting)
+
+    def _look(self, waited: int) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        if waiting < waited:
+            self._look_again(waiting)
+            return
+        metrics.SOCKETS_ABORTED.inc()
+        log.info("connection aborted: its client takes nothing", after_s=self.stalled_s, waiting_bytes=waiting)
+        self.transport.abort()
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+
+class SocketProtocol(Watched, WebSocketsSansIOProtocol):
     """Given to uvicorn as its `ws` class."""
+
+    leave: Callable[[], None] | None = None
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
         if hasattr(self, "scope"):  # the application starts in the loop's next turn
-            self.scope["extensions"][EXTENSION] = DirectSocket(self)  # type: ignore[index]
+            self.scope["extensions"][EXTENSION] = DirectSocket(self)  # type: ignore[assignment]
+
+    def shutdown(self) -> None:
+        if self.leave is None or self.close_sent or self.disconnected:
+            super().shutdown()
+            return
+        self.stop_keepalive()
+        self.close_timeout = GOODBYE_S
+        self.leave()
+
+
+class HttpProtocol(Watched, CorkedProtocol):
+    """Given to uvicorn as its `http` class."""
+
+
+def protocols(settings: Settings) -> tuple[type[HttpProtocol], type[SocketProtocol]]:
+    """uvicorn's `http` and `ws` classes for these settings."""
+    stalled = {"stalled_s": settings.stalled_socket_s}
+    return type("HttpProtocol", (HttpProtocol,), stalled), type("SocketProtocol", (SocketProtocol,), stalled)
 
 
 def socket_of(scope: Any) -> DirectSocket:
@@ -66,4 +145,4 @@ def socket_of(scope: Any) -> DirectSocket:
     return found
 
 
-__all__ = ["DirectSocket", "SocketProtocol", "frame_header", "socket_of"]
+__all__ = ["DirectSocket", "HttpProtocol", "SocketProtocol", "frame_header", "protocols", "socket_of"]

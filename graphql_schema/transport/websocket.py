@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ from graphql import OperationType
 
 from app.auth.principal import Principal
 from app.config import Settings
-from app.errors import AppError, RateLimited, Unauthenticated, Unavailable
+from app.errors import AppError, RateLimited, TookTooLong, Unauthenticated, Unavailable
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.errors import masked
@@ -40,6 +40,7 @@ Send = Callable[[Any], Awaitable[None]]
 class Code:
     """Close codes. Clients of graphql-ws come back after 1012, 1013, 4403 and 4408, and give up after the others."""
 
+    RESTART = 1012
     TRY_LATER = 1013
     BAD_REQUEST = 4400
     UNAUTHORIZED = 4401
@@ -89,16 +90,16 @@ class Connection:
         self._receive, self._send = receive, send
         self._address = scope["client"][0] if scope.get("client") else "unknown"
         self.socket: DirectSocket = socket_of(scope)
-        self.stalled_s = endpoint.settings.stalled_socket_s
         self._principal: Principal | None = None
         self._operations: dict[str, asyncio.Task[None] | Subscriber | None] = {}
         self._held = ExitStack()
-        self._reading: asyncio.Task[Any] | None = None
+        self._conversation: asyncio.Task[Any] | None = None
         self._ended: Closed | None = None
 
     async def run(self) -> None:
+        self.socket.at_shutdown(lambda: self.end(Closed(Code.RESTART, "The server restarts; come back")))
         try:
-            await self._converse()
+            await self._converse_until_ended()
         except Closed as closed:
             await self._close(closed)
         finally:
@@ -106,6 +107,19 @@ class Connection:
                 _stop(operation)
             self._operations.clear()
             self._held.close()
+
+    async def _converse_until_ended(self) -> None:
+        self._conversation = conversation = asyncio.current_task()
+        assert conversation is not None
+        try:
+            await self._converse()
+        except asyncio.CancelledError:
+            if self._ended is None:
+                raise
+            conversation.uncancel()
+            raise self._ended from None
+        finally:
+            self._conversation = None
 
     async def _converse(self) -> None:
         try:
@@ -115,20 +129,14 @@ class Connection:
                         return
         except TimeoutError:
             raise Closed(Code.INIT_TIMEOUT, "Connection initialisation timeout") from None
-        self._reading = asyncio.current_task()
-        try:
-            while await self._next():
-                pass
-        except asyncio.CancelledError:
-            if self._ended is None:
-                raise
-            raise self._ended from None
+        while await self._next():
+            pass
 
     def end(self, closed: Closed) -> None:
         """End the connection from outside its own task."""
-        if self._ended is None and self._reading is not None:
+        if self._ended is None and self._conversation is not None:
             self._ended = closed
-            self._reading.cancel()
+            self._conversation.cancel()
 
     async def _next(self) -> bool:
         """Handle one message; False when the client has left."""
@@ -159,12 +167,14 @@ class Connection:
                 header if isinstance(header, str) else None, self._address
             )
             self._held.enter_context(self._endpoint.connections.hold(principal.key_id, "websocket"))
+            # First watched, then asked: a key cannot die in between unseen.
+            self._held.enter_context(self._endpoint.keys.watch(principal, lambda: self.end(_dead_key())))
+            if not await self._endpoint.keys.is_live(principal):
+                raise _dead_key()
         except Unauthenticated as error:
             raise Closed(Code.FORBIDDEN, error.message) from None
         except (RateLimited, Unavailable) as error:
             raise Closed(Code.TRY_LATER, error.message) from None
-        died = Closed(Code.FORBIDDEN, "The API key was revoked or has expired")
-        self._held.enter_context(self._endpoint.keys.watch(principal, lambda: self.end(died)))
         self._principal = principal
         await self._send({"type": "websocket.send", "text": '{"type":"connection_ack"}'})
 
@@ -217,7 +227,8 @@ class Connection:
             answer = Answer(orjson.dumps({"errors": [{"message": text, "extensions": extensions}]}), refused=True)
         metrics.record("websocket", kind, "refused" if answer.refused else "ok", time.perf_counter() - started)
         self._operations.pop(name, None)
-        await (self._error(name, answer) if answer.refused else self._result(name, answer))
+        with suppress(OSError):  # the client has left meanwhile
+            await (self._error(name, answer) if answer.refused else self._result(name, answer))
 
     async def _answer(self, operation: Operation, principal: Principal) -> Answer:
         timeout_s = self._endpoint.settings.operation_timeout_s
@@ -225,9 +236,10 @@ class Connection:
             async with asyncio.timeout(timeout_s):
                 answer = await self._endpoint.executor.execute(operation, principal)
         except TimeoutError:
-            raise Unavailable(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
+            raise TookTooLong(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
         if answer.status == 401:
-            self.end(Closed(Code.FORBIDDEN, "The API key was revoked or has expired"))
+            self._endpoint.authenticator.forget(principal)
+            self.end(_dead_key())
         return answer
 
     async def _result(self, name: str, answer: Answer) -> None:
@@ -248,17 +260,34 @@ class Connection:
     def failed(self, name: str, error: Exception) -> None:
         """A subscription broke: tell its client, who may try again."""
         self._operations.pop(name, None)
-        text, extensions = masked(error)
-        if self.socket.ready:
-            body = {"id": name, "type": "error", "payload": [{"message": text, "extensions": extensions}]}
-            self.socket.write(orjson.dumps(body))
+        if isinstance(error, AppError):
+            shown = orjson.loads(from_app_error(error).body)["errors"]
+        else:
+            text, extensions = masked(error)
+            shown = [{"message": text, "extensions": extensions}]
+        if not self.socket.ready:  # it must not wait for ever for what does not come
+            self.socket.abort()
+            return
+        body = {"id": name, "type": "error", "payload": shown}
+        self.socket.write(orjson.dumps(body))
 
     async def _close(self, closed: Closed) -> None:
+        if closed.code == Code.RESTART:
+            await self._finish_work()
         if not self.socket.ready:  # a polite close would wait for ever behind a full buffer
             self.socket.abort()
             return
         reason = closed.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
         await self._send({"type": "websocket.close", "code": closed.code, "reason": reason})
+
+    async def _finish_work(self) -> None:
+        """Streams stop, queries and mutations still answer; the server's grace time bounds it."""
+        working = [operation for operation in self._operations.values() if isinstance(operation, asyncio.Task)]
+        for operation in self._operations.values():
+            if isinstance(operation, Subscriber):
+                operation.close()
+        if working:
+            await asyncio.wait(working)
 
 
 class SocketSink:
@@ -274,27 +303,21 @@ class SocketSink:
     def ready(self) -> bool:
         return self._socket.ready
 
-    def push(self, payload: bytes) -> None:
-        self._socket.write(self._prefix + payload + b"}")
+    def push(self, payloads: list[bytes]) -> None:
+        prefix = self._prefix
+        self._socket.write(*[prefix + payload + b"}" for payload in payloads])
 
     async def until_ready(self) -> None:
-        if self._socket.ready:
-            return
-        if not self._socket.open:
-            raise SinkGone
-        try:
-            async with asyncio.timeout(self._connection.stalled_s):
-                await self._socket.until_ready()
-        except TimeoutError:
-            metrics.SOCKETS_ABORTED.inc()
-            log.info("socket aborted: its client takes nothing", after_s=self._connection.stalled_s)
-            self._socket.abort()
-            raise SinkGone from None
+        await self._socket.until_ready()
         if not self._socket.open:
             raise SinkGone
 
     def fail(self, error: Exception) -> None:
         self._connection.failed(self._name, error)
+
+
+def _dead_key() -> Closed:
+    return Closed(Code.FORBIDDEN, "The API key was revoked or has expired")
 
 
 def _too_many(most: int) -> AppError:

@@ -15,8 +15,7 @@ from graphql import (
 )
 
 from app.auth.roles import Permission
-from graphql_schema.mutations import NEEDS
-from graphql_schema.planner.mapping import MAPS, PLAN
+from graphql_schema.planner.mapping import MAPS, NEEDS, PLAN
 from graphql_schema.schema import schema
 from graphql_schema.sdl import schema_text
 from graphql_schema.streams.field import Stream

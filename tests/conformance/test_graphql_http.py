@@ -1,4 +1,4 @@
-"""Every audit that graphql-http has for servers, run by Node against a real server."""
+"""Every audit that graphql-http has for servers, run by Node against the whole application."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.http import Endpoint
+from app.auth.roles import Role
+from tests.fixtures.parley import Parley
 
 FOLDER = Path(__file__).parent / "graphql_http"
 AUDITS = 61
@@ -44,8 +45,9 @@ async def audits() -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_all_audits_of_graphql_http_pass(audits: None, endpoint: Endpoint, subtests: Any) -> None:
-    code, output, errors = await run("node", "audit.mjs", f"{endpoint.url}/graphql", PARLEY_KEY=endpoint.secret)
+async def test_all_audits_of_graphql_http_pass(audits: None, parley: Parley, subtests: Any) -> None:
+    secret = parley.home.secrets[Role.INTEGRATOR]
+    code, output, errors = await run("node", "audit.mjs", f"{parley.url}/graphql", PARLEY_KEY=secret)
 
     assert code == 0, errors
     results = json.loads(output)

@@ -23,7 +23,6 @@ ANSWER = {
     "CreateApiKeyPayload": "apiKey { id live } secret",
     "ApplyTeamPayload": "changed created",
     "RegisterDocumentsPayload": "registered",
-    "LimitRolesPayload": "team { id }",
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
@@ -79,13 +78,10 @@ async def task_inputs(parley: Parley, name: str) -> dict[str, Any]:
 
 def document(name: str) -> str:
     field = schema._schema.mutation_type.fields[name]  # type: ignore[union-attr]
-    fragments = " ".join(
-        f"... on {payload} {{ eventCursor {fields} }}"
-        for payload, fields in ANSWER.items()
-        if payload in {t.name for t in field.type.types}
-    )  # type: ignore[attr-defined]
-    type_name = field.args["input"].type
-    return f"mutation ($input: {type_name}) {{ result: {name}(input: $input) {{ __typename {fragments} ... on Refusal {{ code message }} }} }}"
+    members = {member.name for member in field.type.types}  # type: ignore[attr-defined]
+    payload = next(iter(members & set(ANSWER)))
+    selection = f"__typename ... on {payload} {{ eventCursor {ANSWER[payload]} }} ... on Refusal {{ code message }}"
+    return f"mutation ($input: {field.args['input'].type}) {{ result: {name}(input: $input) {{ {selection} }} }}"
 
 
 def test_every_mutation_is_tried() -> None:

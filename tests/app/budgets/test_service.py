@@ -111,7 +111,7 @@ async def test_a_team_is_warned_once_near_its_cap(desk: Desk) -> None:
 
     async with desk.transaction() as session:
         told = list(await session.scalars(select(Event).where(Event.kind == "budget.near_cap")))
-    assert [event.changes for event in told] == [{"scope": "team_day", "cap": 1.0, "reserved": 0.9, "spent": 0.0}]
+    assert [event.changes for event in told] == [{"scope": "TEAM_DAY", "cap": 1.0, "reserved": 0.9, "spent": 0.0}]
 
 
 async def _team(desk: Desk) -> dict[str, tuple[Decimal, Decimal]]:

@@ -51,7 +51,7 @@ def test_lock_of_a_killed_holder_is_free(tmp_path: Path) -> None:
 
     lock.acquire()
 
-    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    assert (tmp_path / "lock").read_text().splitlines()[0] == str(os.getpid())
     lock.release()
 
 
@@ -68,4 +68,17 @@ def test_lock_waits_for_a_dead_holders_programs(tmp_path: Path) -> None:
         second.acquire()
 
         assert time.monotonic() - started > 0.3
+        second.release()
+
+
+def test_pid_of_the_dead_holder_may_belong_to_another(tmp_path: Path) -> None:
+    first = FolderLock(tmp_path / "lock", "")
+    first.acquire()
+    os.pwrite(first.descriptor, f"{os.getpid()}\n1.5\n".encode().ljust(60), 0)
+    with subprocess.Popen(["/bin/sleep", "0.2"], pass_fds=(first.descriptor,)):
+        first.release()
+        second = FolderLock(tmp_path / "lock", "held by {pid}")
+
+        second.acquire()
+
         second.release()

@@ -124,3 +124,12 @@ def test_sweep_is_deleted_when_the_program_has_ended(tmp_path: Path) -> None:
     program.kill()
 
     assert not folder.exists()
+
+
+def test_killing_what_has_ended_harms_nobody() -> None:
+    program = KeptProcess(["/bin/true"])
+    program.wait(10)
+
+    program.kill()
+
+    assert program.exit_code() == 0

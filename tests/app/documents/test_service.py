@@ -32,7 +32,7 @@ async def test_documents_are_registered_with_one_event(
 
     assert added == sorted([sha256(ONE), md5(TWO)])
     assert await stored(transaction) == {sha256(ONE): ONE, md5(TWO): TWO}
-    assert await kinds() == ["documents.registered"]
+    assert await kinds() == ["team.documents_registered"]
 
 
 async def test_registering_again_changes_nothing(
@@ -46,7 +46,7 @@ async def test_registering_again_changes_nothing(
         more = await register(session, team_id=team.id, documents={sha256(ONE): ONE, sha256(TWO): TWO}, actor=actor)
 
     assert (again, more) == ([], [sha256(TWO)])
-    assert await kinds() == ["documents.registered", "documents.registered"]
+    assert await kinds() == ["team.documents_registered", "team.documents_registered"]
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,11 @@ Lines = Callable[[], list[dict[str, Any]]]
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    before, level, configured = root.handlers[:], root.level, structlog.get_config()
     yield io.StringIO()
     root.handlers[:] = before
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configured)
     structlog.contextvars.clear_contextvars()
 
 
@@ -97,7 +97,6 @@ def test_what_cannot_be_json_is_shown_as_it_prints(lines: Lines) -> None:
 
 def test_access_log_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     AccessLog(Settings()).write("abc", 200, 0.01234, method="POST", path="/graphql", operation=None)
-    AccessLog(Settings(log_level="warning")).write("abc", 200, 0.01234)
 
     line = json.loads(capsys.readouterr().err)
     assert line.pop("timestamp").endswith("Z")
@@ -105,6 +104,10 @@ def test_access_log_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         "event": "request", "level": "info", "request_id": "abc", "status": 200, "ms": 12.3,
         "method": "POST", "path": "/graphql", "operation": None,
     }  # fmt: skip
+
+
+def test_access_log_is_off_above_info() -> None:
+    assert [AccessLog(Settings(log_level=level)).on for level in ("info", "warning")] == [True, False]
 
 
 def test_access_log_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,7 +99,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=files())
 async def test_export_of_an_applied_file_says_the_same(
     transaction: Transactions, actor: Actor, flow_yaml: Callable[[Any], str], data: dict[str, Any]

@@ -17,20 +17,22 @@ from app.dev.postgres import EmbeddedPostgres
 from app.dev.redis import EmbeddedValkey
 from tests.conformance.clients.stage import FOLDER, Script, Server, Stage, open_stage
 from tests.fixtures.database import Maintenance
+from tests.fixtures.services import one_worker_at_a_time
 
 HASHES = {"relay": None, "relay_md5": "MD5", "relay_sha256": "SHA256"}
 
 
 @pytest.fixture(scope="session")
-def packages() -> None:
+def packages(run_folder: Path) -> None:
     """The clients, installed once from the lock file into a folder that git ignores."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("Node is not installed")
-    installed, locked = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
-    if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
-        return
-    command = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]
-    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
+    with one_worker_at_a_time(run_folder):
+        installed, locked = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
+        if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
+            return
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]
+        done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     if done.returncode and "CI" not in os.environ:
         pytest.skip(f"npm cannot install the clients, which it does once and from the network: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 from collections.abc import AsyncIterator
 from typing import Any
 
 from gql import Client, GraphQLRequest
-from gql.transport.exceptions import TransportError
+from gql.transport.exceptions import TransportClosed, TransportConnectionFailed
 from gql.transport.httpx import HTTPXAsyncTransport
 from gql.transport.websockets import WebsocketsTransport
 
@@ -30,7 +31,8 @@ TEAM_EVENTS = """subscription TeamEvents($after: Cursor) {
     ... on Gap { cursor message }
   }
 }"""
-URL, SLUG = os.environ["PARLEY_URL"], os.environ["PARLEY_SLUG"]
+SLUG = os.environ["PARLEY_SLUG"]
+URL = os.environ["PARLEY_URL"]
 HEADERS = {"Authorization": f"Bearer {os.environ['PARLEY_KEY']}"}
 
 
@@ -44,7 +46,7 @@ def websocket() -> Client:
 
 
 async def follow(after: str) -> AsyncIterator[dict[str, Any]]:
-    """The team's events behind a cursor. Whatever breaks the connection, goes on behind the last item."""
+    """The team's events behind a cursor. Whatever breaks the connection, it goes on behind the last item."""
     while True:
         try:
             async with websocket() as session:
@@ -52,8 +54,8 @@ async def follow(after: str) -> AsyncIterator[dict[str, Any]]:
                 async for result in session.subscribe(request):
                     after = result["teamEvents"]["cursor"]
                     yield result["teamEvents"]
-        except (TransportError, OSError):
-            await asyncio.sleep(0.05)
+        except (TransportClosed, TransportConnectionFailed, OSError):
+            await asyncio.sleep(random.uniform(0, 0.5))
 
 
 async def create_agent(session: Any, slug: str) -> dict[str, Any]:

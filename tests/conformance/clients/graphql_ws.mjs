@@ -1,29 +1,18 @@
-import { createClient } from 'graphql-ws';
-import WebSocket from 'ws';
 import { AGENTS, CREATE_AGENT, TEAM_EVENTS } from './documents.mjs';
-import { resume } from './resume.mjs';
-import { AUTHORIZATION, SOCKET_URL, play } from './story.mjs';
-
-const client = resume(
-  createClient({
-    url: SOCKET_URL,
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: AUTHORIZATION },
-    retryAttempts: Infinity,
-    retryWait: () => new Promise((retry) => setTimeout(retry, 50)),
-    shouldRetry: () => true, // also when no connection comes about
-  }),
-);
+import { socket } from './socket.mjs';
+import { play } from './story.mjs';
 
 const ask = (query, variables) =>
-  new Promise((next, error) => client.subscribe({ query, variables }, { next: (result) => next(result.data), error, complete() {} }));
+  new Promise((next, error) => socket.subscribe({ query, variables }, { next, error, complete() {} }));
+
+const follow = (after, next) =>
+  socket.subscribe(
+    { query: TEAM_EVENTS, variables: { after } },
+    { next: ({ data }) => next(data.teamEvents), error: console.error, complete() {} },
+  );
 
 await play({
-  agents: async () => (await ask(AGENTS)).agents,
-  createAgent: async (slug) => (await ask(CREATE_AGENT, { slug })).createAgent,
-  follow: (after, next) =>
-    client.subscribe(
-      { query: TEAM_EVENTS, variables: { after } },
-      { next: ({ data }) => next(data.teamEvents), error: console.error, complete() {} },
-    ),
+  agents: async () => (await ask(AGENTS)).data.agents,
+  createAgent: async (slug) => (await ask(CREATE_AGENT, { slug })).data.createAgent,
+  follow,
 });

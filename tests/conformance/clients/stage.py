@@ -1,4 +1,4 @@
-"""Where the clients play: a real `parley serve`, a proxy in front of it that cuts connections, the clients' processes."""
+"""Where the clients play: a real `parley serve`, a proxy before it that cuts connections, and their processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import httpx
@@ -37,7 +37,19 @@ FOLDER = Path(__file__).parent
 START_S = 30.0
 PATIENCE_S = 30.0
 CREATE_AGENT = "mutation ($slug: String!) { createAgent(input: {slug: $slug, name: $slug}) { __typename } }"
-CREATED = "{ events(first: 100, where: {kind: {eq: %s}}) { nodes { id cursor agent { slug } } } }"
+CREATED = "{ events(first: 100, where: {kind: {eq: AGENT_CREATED}}) { nodes { id cursor agent { slug } } } }"
+
+
+class Event(NamedTuple):
+    """What the tests compare; Apollo adds a `__typename` to every object."""
+
+    id: str
+    cursor: str
+    slug: str
+
+
+def event_of(item: dict[str, Any]) -> Event:
+    return Event(item["id"], item["cursor"], item["agent"]["slug"])
 
 
 class Server:
@@ -87,27 +99,29 @@ class Proxy:
 
     def __init__(self, target: Callable[[], int]) -> None:
         self._target = target
-        self._open: set[asyncio.StreamWriter] = set()
-        self._passing = asyncio.Event()
-        self._passing.set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._up = True
         self._budgets: list[int] = []
         self.cuts = 0
         self.port = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Proxy]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
         finally:
             server.close()
             self.cut()
+            await asyncio.gather(*self._connections, return_exceptions=True)
 
     def cut(self) -> None:
         """Reset every open connection."""
-        for client in list(self._open):
-            self._reset(client)
+        for connection, client in self._connections.items():
+            self.cuts += 1
+            client.transport.abort()
+            connection.cancel()
 
     def cut_next_after(self, *sizes: int) -> None:
         """Reset each of the next connections when the server has sent so many bytes on it, mid-message if need be."""
@@ -116,43 +130,49 @@ class Proxy:
     @asynccontextmanager
     async def down(self) -> AsyncIterator[None]:
         """Nobody is connected, and who tries is reset at once."""
-        self._passing.clear()
+        self._up = False
         self.cut()
         yield
-        self._passing.set()
+        self._up = True
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
+    def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        if not self._up:
+            client.transport.abort()
+            return
+        connection = asyncio.create_task(self._connect(reader, client))
+        self._connections[connection] = client
+        connection.add_done_callback(self._connections.pop)
+
+    async def _connect(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        budget = self._budgets.pop(0) if self._budgets else sys.maxsize
         try:
-            if not self._passing.is_set():
-                return self._reset(writer)
-            budget = self._budgets.pop(0) if self._budgets else sys.maxsize
-            upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", self._target())
-            sending = asyncio.create_task(self._pass(reader, upstream, sys.maxsize))
-            await self._pass(upstream_reader, writer, budget)
-            sending.cancel()
-            upstream.close()
+            answers, server = await asyncio.open_connection("127.0.0.1", self._target())
         except OSError:
-            self._reset(writer)
+            client.transport.abort()
+            return
+        asking = asyncio.create_task(_pass(reader, server, sys.maxsize))
+        try:
+            if await _pass(answers, client, budget):
+                self.cuts += 1
+                client.transport.abort()
         finally:
-            self._open.discard(writer)
-            writer.close()
+            asking.cancel()
+            server.transport.abort()
+            client.close()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: int) -> None:
-        with suppress(OSError):
-            while chunk := await reader.read(min(65_536, budget)):
-                writer.write(chunk)
-                await writer.drain()
-                budget -= len(chunk)
-                if budget <= 0:
-                    self._reset(writer)
-                    return
-            writer.close()
 
-    def _reset(self, writer: asyncio.StreamWriter) -> None:
-        if not writer.transport.is_closing():
-            self.cuts += 1
-        writer.transport.abort()
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: int) -> bool:
+    """Whether the budget of bytes was used up before the end."""
+    with suppress(OSError):
+        while chunk := await reader.read(min(65_536, budget)):
+            writer.write(chunk)
+            await writer.drain()
+            budget -= len(chunk)
+            if budget <= 0:
+                return True
+        if writer.can_write_eof():
+            writer.write_eof()
+    return False
 
 
 @dataclass
@@ -165,32 +185,39 @@ class Script:
     items: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def events(self) -> list[dict[str, Any]]:
-        return [item for item in self.items if item["__typename"] == "Event"]
+    def events(self) -> list[Event]:
+        """What came behind the client's own write. While an older write is under way, its own may come again, first."""
+        found = [event_of(item) for item in self.items if item["__typename"] == "Event"]
+        return found[1:] if found and found[0].slug == self.name else found
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while not condition():
-                await self._hear()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while not condition():
+                    await self._hear()
+        except TimeoutError:
+            self.process.kill()
+            told = {**self.told, "items": self.items}
+            raise AssertionError(f"{self.name} waits in vain after {told}: {await self._errors()}") from None
 
     async def until_caught_up(self) -> None:
         await self.until(lambda: any(item["__typename"] == "CaughtUp" for item in self.items))
 
     async def until_end(self) -> None:
         await self.until(lambda: "end" in self.told)
-        assert await self.process.wait() == 0
+        assert await self.process.wait() == 0, await self._errors()
 
     async def _hear(self) -> None:
         assert self.process.stdout is not None
         line = await self.process.stdout.readline()
-        assert line, f"{self.name} ended early: {await self.errors()}"
+        assert line, f"{self.name} ended early: {await self._errors()}"
         said = json.loads(line)
         if said["step"] == "item":
             self.items.append(said["seen"])
         else:
             self.told[said["step"]] = said["seen"]
 
-    async def errors(self) -> str:
+    async def _errors(self) -> str:
         assert self.process.stderr is not None
         return (await self.process.stderr.read()).decode()[-3000:]
 
@@ -204,6 +231,7 @@ class Stage:
     transaction: Transactions
     team_id: UUID
     key: str
+    http: httpx.AsyncClient
     scripts: list[Script] = field(default_factory=list)
 
     async def play(self, name: str, *command: str, **environment: str) -> Script:
@@ -229,20 +257,18 @@ class Stage:
             result = await self._ask(CREATE_AGENT, slug=slug)
             assert result["createAgent"]["__typename"] == "AgentPayload"
 
-    async def events_behind(self, slug: str) -> list[dict[str, Any]]:
+    async def events_behind(self, slug: str) -> list[Event]:
         """What a stream that starts behind the creation of this agent has to send: the log itself says it."""
-        events = (await self._ask(CREATED % '"agent.created"'))["events"]["nodes"]
-        first = next(number for number, event in enumerate(events) if event["agent"]["slug"] == slug)
-        return [{"__typename": "Event", **event} for event in events[first + 1 :]]
+        events = [event_of(node) for node in (await self._ask(CREATED))["events"]["nodes"]]
+        return events[[event.slug for event in events].index(slug) + 1 :]
 
     async def trust(self, texts: dict[str, str]) -> None:
         async with self.transaction() as session:
             await documents.register(session, team_id=self.team_id, documents=texts, actor=SYSTEM)
 
     async def _ask(self, query: str, **variables: str) -> dict[str, Any]:
-        async with httpx.AsyncClient(headers={"authorization": f"Bearer {self.key}"}) as client:
-            url = f"http://127.0.0.1:{self.server.port}/graphql"
-            answer = (await client.post(url, json={"query": query, "variables": variables})).json()
+        url = f"http://127.0.0.1:{self.server.port}/graphql"
+        answer = (await self.http.post(url, json={"query": query, "variables": variables})).json()
         assert "errors" not in answer, answer
         return dict(answer["data"])
 
@@ -256,8 +282,9 @@ async def open_stage(server: Server) -> AsyncIterator[Stage]:
         team = await teams.create(session, slug=f"t-{uuid4().hex[:8]}", name="Team", actor=SYSTEM)
         await issue(session, team_id=team.id, name="client", role=Role.ADMIN, secret=secret, actor=SYSTEM)
         team_id = team.id
-    async with Proxy(lambda: server.port).running() as proxy:
-        stage = Stage(server, proxy, transaction, team_id, secret)
+    bearer = {"authorization": f"Bearer {secret}"}
+    async with Proxy(lambda: server.port).running() as proxy, httpx.AsyncClient(headers=bearer) as http:
+        stage = Stage(server, proxy, transaction, team_id, secret, http)
         try:
             yield stage
         finally:

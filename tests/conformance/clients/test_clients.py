@@ -22,6 +22,8 @@ CLIENTS = [
     "graphql_sse",
     "gql",
 ]
+PERSISTED = ["relay_md5", "relay_sha256"]
+GRACE_S = 10.0  # PARLEY_SHUTDOWN_GRACE_S by default
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -49,7 +51,7 @@ async def test_client_asks_changes_follows_and_resumes(client: str, start: Start
     assert (conflict["__typename"], conflict["code"]) == ("Conflict", "CONFLICT")
     invalid = script.told["invalid"]
     assert (invalid["__typename"], invalid["code"]) == ("InvalidInput", "INVALID_INPUT")
-    assert [problem["path"] for problem in invalid["problems"]] == ["input.slug"]
+    assert [problem["path"] for problem in invalid["problems"]] == ["slug"]
     assert stage.proxy.cuts >= 5
     assert script.events == await stage.events_behind(script.name)
     assert len(script.events) == 26
@@ -76,16 +78,18 @@ async def test_relay_appends_page_to_page(start: Start, stage: Stage) -> None:
 
 
 async def test_no_client_loses_or_doubles_an_event_when_the_server_restarts(start: Start, stage: Stage) -> None:
-    scripts = [await start(client) for client in CLIENTS]
+    scripts = [await start(client) for client in CLIENTS if client not in PERSISTED]
     await asyncio.gather(*(script.until_caught_up() for script in scripts))
 
-    for number, by in enumerate([signal.SIGTERM, signal.SIGKILL]):
-        await stage.create_agents(f"before-{number}")
-        await asyncio.to_thread(stage.server.end, by)
-        await asyncio.to_thread(stage.server.start)
-        await stage.create_agents(f"after-{number}")
+    await stage.create_agents("before-deploy")
+    stopped_in_s = await asyncio.to_thread(stage.server.end, signal.SIGTERM)
+    await asyncio.to_thread(stage.server.start)
+    await stage.create_agents("before-crash")
+    await asyncio.to_thread(stage.server.end, signal.SIGKILL)
+    await asyncio.to_thread(stage.server.start)
     await stage.create_agents("the-end")
     await asyncio.gather(*(script.until_end() for script in scripts))
 
+    assert stopped_in_s < GRACE_S / 2  # no stream holds it up
     for script in scripts:
         assert script.events == await stage.events_behind(script.name), script.name

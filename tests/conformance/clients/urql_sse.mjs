@@ -5,22 +5,21 @@ import { AUTHORIZATION, PARLEY_URL, play } from './story.mjs';
 
 const client = new Client({
   url: PARLEY_URL,
-  preferGetMethod: false,
   fetchSubscriptions: true,
   fetchOptions: { headers: { authorization: AUTHORIZATION } },
   exchanges: [fetchExchange],
 });
 
-// urql does not reconnect event streams: whatever ends one, subscribe again from the last cursor.
 function follow(after, next) {
   let stopped = false;
   let stream;
   const start = () => {
     stream = pipe(
       client.subscription(TEAM_EVENTS, { after }),
-      onEnd(() => stopped || setTimeout(start, 50)),
-      subscribe(({ data }) => {
-        if (!data?.teamEvents || data.teamEvents.cursor === after) return;
+      onEnd(() => stopped || setTimeout(start, 500 * Math.random())),
+      subscribe(({ data, error, hasNext }) => {
+        if (error) console.error(error);
+        if (!data || !hasNext) return; // at the end of a stream urql gives its last item once more
         after = data.teamEvents.cursor;
         next(data.teamEvents);
       }),
@@ -29,12 +28,12 @@ function follow(after, next) {
   start();
   return () => {
     stopped = true;
-    stream.unsubscribe();
+    setTimeout(() => stream.unsubscribe()); // urql throws when a stream is left while an item of it is handled
   };
 }
 
 await play({
-  agents: async () => (await client.query(AGENTS, {}).toPromise()).data.agents,
-  createAgent: async (slug) => (await client.mutation(CREATE_AGENT, { slug }).toPromise()).data.createAgent,
+  agents: async () => (await client.query(AGENTS, {})).data.agents,
+  createAgent: async (slug) => (await client.mutation(CREATE_AGENT, { slug })).data.createAgent,
   follow,
 });

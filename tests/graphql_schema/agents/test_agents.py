@@ -118,6 +118,50 @@ async def test_update_changes_only_what_is_given(parley: Parley) -> None:
     }  # fmt: skip
 
 
+async def test_traits_that_are_absent_stay(parley: Parley) -> None:
+    luke = parley.home.agent_id
+    await parley.run(UPDATE, {"input": {"agentId": luke, "traits": {"humor": 0.9}}})
+
+    changed = await parley.run(UPDATE, {"input": {"agentId": luke, "traits": {"formality": 0.1}}})
+
+    assert changed["updateAgent"]["agent"]["traits"] == {"humor": 0.9, "formality": 0.1}
+
+
+async def test_pausing_counts_as_a_change(parley: Parley) -> None:
+    await parley.run(STATUS % "pauseAgent", {"id": parley.home.agent_id})
+
+    for version in (0, 1):
+        given = {"agentId": parley.home.agent_id, "name": "Third", "expectedVersion": version}
+        assert (await parley.run(UPDATE, {"input": given}))["updateAgent"]["__typename"] == "Conflict"
+
+
+async def test_reason_that_cannot_be_kept_is_refused(parley: Parley) -> None:
+    pause = """mutation ($input: PauseAgentInput!) {
+      pauseAgent(input: $input) { __typename ... on InvalidInput { problems { path } } } }"""
+    for reason in ("x" * 501, "nul\u0000"):
+        refused = await parley.run(pause, {"input": {"agentId": parley.home.agent_id, "reason": reason}})
+        assert refused["pauseAgent"] == {"__typename": "InvalidInput", "problems": [{"path": "reason"}]}
+    assert (await parley.run('{ agent(slug: "luke") { status } }'))["agent"]["status"] == "ACTIVE"
+
+
+async def test_keys_of_an_archived_agent_stop_working(parley: Parley) -> None:
+    await parley.run(STATUS % "archiveAgent", {"id": parley.home.agent_id})
+
+    assert (await parley.post("{ viewer { role } }", role=Role.AGENT)).status_code == 401
+
+
+async def test_events_tell_changes_in_the_words_of_the_schema(parley: Parley) -> None:
+    given = {"agentId": parley.home.agent_id, "type": "REVIEWER", "modelTier": 2, "traits": {"technicalDepth": 1}}
+    await parley.run(UPDATE, {"input": given})
+
+    told = await parley.run("{ events(where: {kind: {eq: AGENT_UPDATED}}) { nodes { changes agent { slug } } } }")
+
+    traits = {"formality": 0.5, "humor": 0.5, "technicalDepth": 1.0}
+    assert told["events"]["nodes"] == [
+        {"changes": {"type": "REVIEWER", "modelTier": 2, "traits": traits}, "agent": {"slug": "luke"}}
+    ]
+
+
 async def test_update_of_a_version_that_moved_on_is_refused(parley: Parley) -> None:
     await parley.run(UPDATE, {"input": {"agentId": parley.home.agent_id, "name": "Second"}})
 

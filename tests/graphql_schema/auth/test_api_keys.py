@@ -134,3 +134,22 @@ async def test_only_admins_see_keys(parley: Parley, role: Role) -> None:
 
     assert errors[0]["extensions"]["code"] == "FORBIDDEN"
     assert by_id == {"node": None}
+
+
+async def test_key_that_revokes_itself_is_told_so(parley: Parley) -> None:
+    revoked = await parley.run(REVOKE, {"id": parley.home.key_id(Role.ADMIN)})
+
+    assert revoked["revokeApiKey"]["__typename"] == "ApiKeyPayload"
+    assert revoked["revokeApiKey"]["apiKey"]["live"] is False
+    assert (await parley.post("{ viewer { role } }")).status_code == 401
+
+
+async def test_agents_key_reads_no_event_by_its_id(parley: Parley) -> None:
+    events = await parley.run("{ events(first: 1) { nodes { id } } }")
+    event = {"id": events["events"]["nodes"][0]["id"]}
+
+    seen = {
+        role: (await parley.run("query ($id: ID!) { node(id: $id) { id } }", event, role=role))["node"] for role in Role
+    }
+
+    assert seen == {role: None if role is Role.AGENT else event for role in Role}

@@ -8,16 +8,16 @@ from typing import Any
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
 
 from app.auth.roles import Role
 from app.auth.tokens import new_secret
 from app.clock import now
 from app.dev.redis import EmbeddedValkey
-from app.errors import RateLimited, Unauthenticated
+from app.errors import RateLimited, Unauthenticated, Unavailable
 from graphql_schema.answer import refusal
 from graphql_schema.transport.authentication import Authenticator, _network
 from tests.fixtures.http import Endpoint, Serve
+from tests.fixtures.logs import logged
 
 
 async def with_key(endpoint: Endpoint, authorization: str | None) -> httpx.Response:
@@ -138,16 +138,42 @@ async def test_without_redis_guesses_are_counted_by_each_process(serve: Serve, o
     assert response.status_code == 200
 
 
+async def test_while_the_database_is_away_a_new_key_is_503_and_no_guess(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, _ = await endpoint.key()
+
+    async def away(*_: Any) -> None:
+        raise Unavailable("The database does not answer.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(endpoint.database, "fetchrow", away)
+        refused = await with_key(endpoint, f"Bearer {secret}")
+    after = await with_key(endpoint, f"Bearer {secret}")
+
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert await endpoint.authenticator._failures.count("127.0.0.1") == 0
+    assert after.status_code == 200
+
+
 async def test_a_failure_is_logged_without_the_secret(endpoint: Endpoint) -> None:
     secret = new_secret()
 
-    with capture_logs() as lines, pytest.raises(Unauthenticated):
+    with logged() as lines, pytest.raises(Unauthenticated):
         await endpoint.authenticator.principal(f"Bearer {secret}", "192.0.2.1")
 
     (line,) = lines
     assert line["event"] == "authentication failed"
     assert (line["address"], line["key"], line["failures"]) == ("192.0.2.1", secret[:13], 1)
     assert secret not in str(line)
+
+
+@pytest.mark.parametrize("secret", ["parley_short", "correct horse battery staple and more", "x" * 300])
+async def test_what_is_no_key_of_ours_is_not_logged_at_all(endpoint: Endpoint, secret: str) -> None:
+    with logged() as lines, pytest.raises(Unauthenticated):
+        await endpoint.authenticator.principal(f"Bearer {secret}", "192.0.2.1")
+
+    assert lines[0]["key"] == "(not shown)"
 
 
 async def test_one_key_used_a_hundred_times_at_once_is_looked_up_once(

@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 from graphql import FieldNode, FragmentDefinitionNode, FragmentSpreadNode, OperationDefinitionNode, parse
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from app.config import Settings, load_settings
+from app.config import Settings
 from graphql_schema.transport.limits import document_problems, lexical_problem, variables_problem
 
+DEFAULTS = Settings()
 DOUBLE = "fragment A on Q { ...B ...B } fragment B on Q { x: f @d ...C ...C } fragment C on Q { f }"
 
 
 def problems(text: str, **limits: int) -> list[tuple[str, int, int]]:
-    found = document_problems(parse(text), load_settings(**{f"max_{name}": value for name, value in limits.items()}))
+    settings = DEFAULTS.model_copy(update={f"max_{name}": value for name, value in limits.items()})
+    found = document_problems(parse(text), settings)
     return [
         (error.extensions["limit"], error.extensions["value"], error.extensions["maximum"])
         for error in found
@@ -85,6 +88,12 @@ def test_variables_may_nest_to_their_limit_and_no_deeper() -> None:
     }
 
 
+@pytest.mark.parametrize("value", [[1] * 10_000, [[]] * 10_000, {str(i): i for i in range(10_000)}, [[1] * 101] * 100])
+def test_variables_hold_only_so_many_values(value: Any) -> None:
+    assert variables_problem({"a": value[:9_000] if isinstance(value, list) and len(value) > 9_000 else 1}, 24) is None
+    assert variables_problem({"a": value}, 24).extensions["limit"] == "variableValues"  # type: ignore[union-attr, index]
+
+
 def test_variables_deeper_than_the_stack_are_measured() -> None:
     assert variables_problem(nested(50_000), 24) is not None
 
@@ -106,6 +115,7 @@ bodies = st.lists(
 )
 
 
+@hypothesis_settings(max_examples=60, deadline=None)
 @given(st.lists(bodies, min_size=1, max_size=5))
 def test_weights_equal_those_of_the_expanded_document(fragments: list[list[str]]) -> None:
     """Against the naive walk that expands every spread; spreads point forward only, so that it ends."""

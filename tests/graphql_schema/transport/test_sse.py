@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.errors import Unauthenticated, Unavailable
 from graphql_schema.transport import sse
 from tests.fixtures.http import Endpoint, Serve
 
@@ -71,6 +72,30 @@ async def test_a_refusal_before_the_first_event_has_its_status(endpoint: Endpoin
     response = await endpoint.post("subscription Forbidden { count(to: 1) }", EVENTS)
 
     assert response.status_code == 403
+
+
+async def test_a_key_that_dies_is_told_and_the_stream_completed(endpoint: Endpoint) -> None:
+    endpoint.executor.end_stream = Unauthenticated("This API key was revoked.")
+
+    async with subscribe(endpoint, "subscription { count(to: 5) }") as response:
+        text = "".join([piece async for piece in response.aiter_text()])
+
+    assert text.count("event: next") == 2
+    assert '"message":"This API key was revoked."' in text
+    assert text.endswith(COMPLETE)
+
+
+@pytest.mark.parametrize("error", [Unavailable("The database is away."), ValueError("a bug")])
+async def test_a_stream_that_breaks_is_not_completed_so_that_the_client_returns(
+    endpoint: Endpoint, error: Exception
+) -> None:
+    endpoint.executor.end_stream = error
+
+    async with subscribe(endpoint, "subscription { count(to: 5) }") as response:
+        text = "".join([piece async for piece in response.aiter_text()])
+
+    assert text == ':\n\nevent: next\ndata: {"data":{"count":1}}\n\n'
+    assert endpoint.executor.open_streams == 0
 
 
 async def test_a_client_that_leaves_ends_its_subscription(endpoint: Endpoint) -> None:

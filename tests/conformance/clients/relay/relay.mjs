@@ -1,10 +1,8 @@
 // Relay's runtime without React. ARTIFACTS is the folder that relay-compiler wrote to.
 import { createRequire } from 'node:module';
-import { createClient } from 'graphql-ws';
 import relay from 'relay-runtime';
-import WebSocket from 'ws';
-import { resume } from '../resume.mjs';
-import { AUTHORIZATION, PARLEY_URL, SOCKET_URL, play } from '../story.mjs';
+import { socket } from '../socket.mjs';
+import { AUTHORIZATION, PARLEY_URL, play } from '../story.mjs';
 
 const { Environment, Network, Observable, RecordSource, Store } = relay;
 const { commitMutation, createOperationDescriptor, fetchQuery, getSingularSelector, requestSubscription } = relay;
@@ -15,43 +13,30 @@ const pageQuery = artifact('TeamPageQuery');
 const createAgentMutation = artifact('TeamCreateAgentMutation');
 const eventsSubscription = artifact('TeamEventsSubscription');
 
-// A persisted artifact has an id and no text.
-const request = ({ id, text }, variables) => ({ ...(id ? { documentId: id } : { query: text }), variables });
-const socket = resume(
-  createClient({
-    url: SOCKET_URL,
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: AUTHORIZATION },
-    retryAttempts: Infinity,
-    retryWait: () => new Promise((retry) => setTimeout(retry, 50)),
-    shouldRetry: () => true,
-  }),
-);
+// A persisted artifact has an id and no text. graphql-ws insists on a query, if only an empty one.
+const request = ({ id, text }, variables) => ({ ...(id ? { documentId: id, query: '' } : { query: text }), variables });
+const ask = async (params, variables) => {
+  const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json' };
+  const body = JSON.stringify(request(params, variables));
+  return (await fetch(PARLEY_URL, { method: 'POST', headers, body })).json();
+};
+const subscribe = (params, variables) =>
+  Observable.create((sink) => socket.subscribe(request(params, variables), sink));
 const environment = new Environment({
   store: new Store(new RecordSource()),
-  network: Network.create(
-    async (params, variables) => {
-      const answer = await fetch(PARLEY_URL, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: AUTHORIZATION },
-        body: JSON.stringify(request(params, variables)),
-      });
-      return answer.json();
-    },
-    (params, variables) => Observable.create((sink) => socket.subscribe(request(params, variables), sink)),
-  ),
+  network: Network.create(ask, subscribe),
 });
 
 // What usePaginationFragment does: the query once, then the refetchable fragment's own query for each next page, whose
 // edges Relay's store appends to the connection.
+async function firstPage(count) {
+  environment.retain(createOperationDescriptor(agentsQuery, { count }));
+  const root = await fetchQuery(environment, agentsQuery, { count }).toPromise();
+  return () => environment.lookup(getSingularSelector(agentsFragment, root)).data.agents;
+}
+
 async function everyPage(count) {
-  const operation = createOperationDescriptor(agentsQuery, { count });
-  environment.retain(operation);
-  await fetchQuery(environment, agentsQuery, { count }).toPromise();
-  const connection = () => {
-    const root = environment.lookup(operation.fragment).data;
-    return environment.lookup(getSingularSelector(agentsFragment, root)).data.agents;
-  };
+  const connection = await firstPage(count);
   const lengths = [connection().edges.length];
   while (connection().pageInfo.hasNextPage) {
     await fetchQuery(environment, pageQuery, { count, cursor: connection().pageInfo.endCursor }).toPromise();
@@ -60,31 +45,29 @@ async function everyPage(count) {
   return { lengths, slugs: connection().edges.map((edge) => edge.node.slug) };
 }
 
+async function agents() {
+  const { edges, totalCount } = (await firstPage(2))();
+  return { nodes: edges.map(({ node: { id, slug } }) => ({ id, slug })), totalCount };
+}
+
+const createAgent = (slug) =>
+  new Promise((onCompleted, onError) =>
+    commitMutation(environment, { mutation: createAgentMutation, variables: { slug }, onCompleted, onError }),
+  );
+
+function follow(after, next) {
+  const stream = requestSubscription(environment, {
+    subscription: eventsSubscription,
+    variables: { after },
+    onNext: (data) => next(data.teamEvents),
+    onError: console.error,
+  });
+  return () => stream.dispose();
+}
+
 await play({
-  agents: async () => {
-    const operation = createOperationDescriptor(agentsQuery, { count: 2 });
-    const root = await fetchQuery(environment, agentsQuery, { count: 2 }).toPromise();
-    const { edges, totalCount } = environment.lookup(getSingularSelector(agentsFragment, root)).data.agents;
-    environment.retain(operation);
-    return { nodes: edges.map(({ node: { id, slug } }) => ({ id, slug })), totalCount };
-  },
-  createAgent: (slug) =>
-    new Promise((onCompleted, onError) =>
-      commitMutation(environment, {
-        mutation: createAgentMutation,
-        variables: { slug },
-        onCompleted: (data) => onCompleted(data.createAgent),
-        onError,
-      }),
-    ),
-  follow: (after, next) => {
-    const stream = requestSubscription(environment, {
-      subscription: eventsSubscription,
-      variables: { after },
-      onNext: (data) => next(data.teamEvents),
-      onError: console.error,
-    });
-    return () => stream.dispose();
-  },
+  agents,
+  createAgent: async (slug) => (await createAgent(slug)).createAgent,
+  follow,
   more: { pages: () => everyPage(2) },
 });

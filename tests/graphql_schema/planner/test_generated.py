@@ -1,0 +1,47 @@
+"""Operations that nobody thought of give one answer through every way of executing them. `make soak` tries more."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.ids import Prefix
+from graphql_schema.schema import schema
+from tests.fixtures.generated import operations
+from tests.fixtures.graph import Graph
+from tests.fixtures.reference import Reference, comparable
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(7_200)]
+SOAKING = os.environ.get("PARLEY_SOAK") == "1"
+SETTINGS = settings(
+    max_examples=5_000 if SOAKING else 100,
+    deadline=None,
+    derandomize=not SOAKING,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+
+
+@given(data=st.data())
+@SETTINGS
+async def test_generated_operations_give_the_same_answer_every_way(
+    graph: Graph, reference: Reference, data: Any
+) -> None:
+    seed = graph.seed
+    ids = {
+        "Agent": [seed.id(Prefix.AGENT, key) for key in (*seed.agents[:4], seed.other_agents[0])],
+        "Event": [seed.id(Prefix.EVENT, key) for key in seed.events[:3]],
+        "HandoffRule": [seed.id(Prefix.HANDOFF_RULE, key) for key in seed.rules[:3]],
+        "ApiKey": [seed.id(Prefix.API_KEY, seed.admin.key_id)],
+    }
+    ids["id"] = ids["ids"] = [one for kind in ids.values() for one in kind]
+    text, variables = data.draw(operations(schema._schema, ids))
+
+    expected = comparable(reference.answer(text, variables, seed.admin))
+
+    assert comparable(await graph.ask(text, variables)) == expected, (text, variables)
+    assert comparable(await graph.ask(text, variables, feeding=True)) == expected, (text, variables)

@@ -1,0 +1,63 @@
+"""What costs CPU or rows is paid for, and what would cost too much is refused before it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphql_schema.planner.plan import INTROSPECTION_COST, MUTATION_COST
+from graphql_schema.transport.intake import REFUSED_POINTS
+from tests.fixtures.parley import Parley
+
+NESTED = "agents(first: 100) { nodes { team { %s } } }"
+
+
+async def spent(parley: Parley, query: str) -> int:
+    """Points that a query costs, told by the header of the one after it."""
+    before = int((await parley.post("{ __typename }")).headers["ratelimit"].split("r=")[1].split(";")[0])
+    await parley.post(query)
+    after = int((await parley.post("{ __typename }")).headers["ratelimit"].split("r=")[1].split(";")[0])
+    return before - after - 1
+
+
+async def test_subscription_that_reads_too_much_for_each_event_is_refused(parley: Parley) -> None:
+    huge = "agent { team { " + NESTED % (NESTED % "id") + " } }"
+    query = "subscription { teamEvents { ... on Event { " + huge + " } } }"
+    headers = {"Authorization": f"Bearer {next(iter(parley.home.secrets.values()))}", "Accept": "text/event-stream"}
+
+    answer = await parley.client.post("/graphql", json={"query": query}, headers=headers)
+
+    assert "COST_LIMIT_EXCEEDED" in answer.text
+
+
+async def test_bad_argument_in_a_subscription_is_refused_when_it_is_opened(parley: Parley) -> None:
+    query = "subscription { teamEvents { ... on Event { agent { team { agents(first: 0) { totalCount } } } } } }"
+    headers = {"Authorization": f"Bearer {next(iter(parley.home.secrets.values()))}", "Accept": "text/event-stream"}
+
+    answer = await parley.client.post("/graphql", json={"query": query}, headers=headers)
+
+    assert "INVALID_ARGUMENT" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "cost"),
+    [
+        ("{ __schema { queryType { name } } }", INTROSPECTION_COST),
+        ("{ agents(first: 50) { nodes { id } } }", 51),
+        ("{ agents(first: 0) { nodes { id } } }", REFUSED_POINTS),
+        ("mutation { ...F ...G } fragment F on Mutation { a: pauseAgent(input: {agentId: \"x\"}) { __typename } } "
+         "fragment G on Mutation { b: pauseAgent(input: {agentId: \"x\"}) { __typename } }", 2 * MUTATION_COST),
+    ],
+)  # fmt: skip
+async def test_price(parley: Parley, query: str, cost: int) -> None:
+    assert await spent(parley, query) == cost
+
+
+async def test_payload_that_reads_too_much_is_refused_and_nothing_happens(parley: Parley) -> None:
+    huge = "team { " + NESTED % (NESTED % (NESTED % "id")) + " }"
+    payload = "... on AgentPayload { agent { " + huge + " } }"
+    query = "mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) { " + payload + " } }"
+
+    errors = await parley.errors(query, {"id": parley.home.agent_id})
+
+    assert errors[0]["extensions"]["code"] == "COST_LIMIT_EXCEEDED"
+    assert (await parley.run('{ agent(slug: "luke") { status } }'))["agent"]["status"] == "ACTIVE"
