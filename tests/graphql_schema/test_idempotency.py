@@ -76,7 +76,7 @@ async def test_fifty_at_once_have_one_effect(parley: Parley, name: str) -> None:
     assert answers[0]["result"]["__typename"].endswith("Payload"), answers[0]
     assert all(answer == answers[0] for answer in answers)
     effects = await parley.value("select count(*) from event where team_id = $1", parley.home.id) - before
-    assert effects == 1
+    assert effects == (2 if name == "archiveAgent" else 1)  # the agent's own key goes with it
 
 
 async def test_other_input_under_the_same_key_is_a_conflict(parley: Parley) -> None:
