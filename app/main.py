@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 
 from app.clock import now
 from app.config import Settings
@@ -69,9 +70,9 @@ class Process:
         self.health = Health(self.database, self.redis, {"events": self.tailer.check})
         self.closing = asyncio.Event()
 
-    def routes(self) -> list[BaseRoute]:
+    def endpoint(self) -> GraphQLEndpoint:
         page = graphiql.page() if self.settings.graphiql else None
-        http = GraphQLEndpoint(
+        return GraphQLEndpoint(
             self.executor,
             self.intake,
             self.authenticator,
@@ -81,6 +82,8 @@ class Process:
             closing=self.closing,
             graphiql=page,
         )
+
+    def routes(self, http: GraphQLEndpoint) -> list[BaseRoute]:
         socket = WebSocketEndpoint(
             self.executor, self.intake, self.authenticator, self.connections, self.keys, self.settings
         )
@@ -150,9 +153,24 @@ def _cross_origin(settings: Settings) -> list[Middleware]:
     ]
 
 
+class Application(Starlette):
+    """GraphQL over HTTP goes past routing and error pages, which it does not need, where no middleware is asked for."""
+
+    direct: GraphQLEndpoint | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.direct is not None and scope["type"] == "http" and scope["path"] == GRAPHQL_PATH:
+            await self.direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
 def create_app(settings: Settings) -> Starlette:
     configure_logging(settings)
     process = Process(settings)
-    app = Starlette(routes=process.routes(), lifespan=process.lifespan, middleware=_cross_origin(settings))
+    http = process.endpoint()
+    middleware = _cross_origin(settings)
+    app = Application(routes=process.routes(http), lifespan=process.lifespan, middleware=middleware)
+    app.direct = None if middleware else http
     app.state.begin_closing = process.begin_closing
     return app
