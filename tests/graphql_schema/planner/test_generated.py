@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.ids import Prefix
+from app.ids import Prefix, to_global
 from graphql_schema.schema import schema
 from tests.fixtures.generated import operations
 from tests.fixtures.graph import Graph
@@ -38,6 +39,15 @@ async def test_generated_operations_give_the_same_answer_every_way(
         "HandoffRule": [seed.id(Prefix.HANDOFF_RULE, key) for key in seed.rules[:3]],
         "ApiKey": [seed.id(Prefix.API_KEY, seed.admin.key_id)],
     }
+    nobody = UUID(int=0)  # the seed holds no task
+    ids |= {
+        "Task": [to_global(Prefix.TASK, nobody)],
+        "TaskAttempt": [to_global(Prefix.ATTEMPT, nobody)],
+        "ToolCall": [to_global(Prefix.TOOL_CALL, nobody)],
+        "DeadLetter": [to_global(Prefix.DEAD_LETTER, nobody)],
+    }
+    ids |= {name: ids["Agent"] for name in ("creatorId", "assigneeId", "agentId")}
+    ids |= {name: ids["Task"] for name in ("parentId", "rootId", "taskId", "replayId", "createdTaskId")}
     ids["id"] = ids["ids"] = [one for kind in ids.values() for one in kind]
     text, variables = data.draw(operations(schema._schema, ids))
 
