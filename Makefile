@@ -19,12 +19,13 @@ run: $(VENV)/run.stamp ## Run everything on this machine (PORT=8000, PARLEY_DATA
 test: $(VENV)/dev.stamp ## Run the tests (ARGS='-k name' to choose, WORKERS=2 at a time)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: $(VENV)/dev.stamp ## Check format, rules, types, imports and the exported schema
+check: $(VENV)/dev.stamp ## Check format, rules, types, imports, migrations and the exported schema
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m app.cli schema export --check
+	$(BIN)/python -m pytest -q tests/architecture
 
 format: $(VENV)/dev.stamp ## Format the code and mend what ruff can mend
 	$(BIN)/python -m ruff check --fix-only --quiet .

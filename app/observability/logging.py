@@ -15,7 +15,13 @@ from app.config import LogFormat, Settings
 
 _SECRETS = re.compile(r"(parley_[0-9A-Za-z]{6})[0-9A-Za-z]{10,}|(://[^:/@\s\"]*:)[^@/\s\"]+(?=@)")
 # Libraries that say at each step what we say once, or log what a client sent.
-_QUIET = {"uvicorn.access": logging.ERROR, "asyncio": logging.WARNING, "httpx": logging.WARNING}
+_QUIET = {
+    "uvicorn.access": logging.ERROR,
+    "uvicorn.error": logging.WARNING,
+    "arq.worker": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "httpx": logging.WARNING,
+}
 
 
 def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
