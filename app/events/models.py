@@ -24,6 +24,7 @@ class Event(Base):
     __table_args__ = (
         Index("ix_event_order", "position", "id"),
         Index("ix_event_team", "team_id", "position", "id"),
+        Index("ix_event_team_at", "team_id", "at", "id"),
         Index("ix_event_agent", "agent_id", "position", "id", postgresql_where=text("agent_id is not null")),
         Index("ix_event_task", "task_id", "position", "id", postgresql_where=text("task_id is not null")),
         {"postgresql_partition_by": "RANGE (at)"},

@@ -61,4 +61,4 @@ class Event(Node):
     )  # fmt: skip
 
 
-publish_connection(Event)
+publish_connection(Event, default_order="position")

@@ -124,6 +124,8 @@ class ConnectionCompiler:
                 raise InvalidArgument("orderBy", f"names {part['field'].value} twice")
             descending = part["direction"] is Direction.DESC
             keys.append(Key(name, columns[name], descending, bool(columns[name].nullable)))
+        if not parts and self.mapping.default_order:
+            keys.append(Key(self.mapping.default_order, columns[self.mapping.default_order], False, False))
         keys.append(Key("id", columns.id, keys[-1].descending if keys else False, False))
         return Order(tuple(keys))
 

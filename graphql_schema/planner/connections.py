@@ -51,6 +51,7 @@ class ConnectionMap:
     groups: dict[str, Group]
     aggregates: dict[str, str]
     prefixes: dict[str, Prefix]  # of group keys that are ids
+    default_order: str | None = None  # a column before the id, which alone is the order of creation
 
 
 CONNECTIONS: dict[str, ConnectionMap] = {}
@@ -97,8 +98,11 @@ class TimeAggregate:
     max: DateTimeScalar | None = strawberry.field(description="Latest time.")
 
 
-def publish_connection(cls: type) -> None:
-    """Make the connection types of a mapped type and put them beside it in its module."""
+def publish_connection(cls: type, *, default_order: str | None = None) -> None:
+    """Make the connection types of a mapped type and put them beside it in its module.
+
+    `default_order` names a non-null column to order by before the id, where the order of creation is not the one.
+    """
     definition = get_object_definition(cls, strict=True)
     name, module, table = definition.name, sys.modules[cls.__module__], MAPS[definition.name].table
     assert table is not None
@@ -106,7 +110,7 @@ def publish_connection(cls: type) -> None:
     parts = _Parts(name, cls.__module__, columns)
     for made in parts.make():
         setattr(module, made.__name__, made)
-    CONNECTIONS[f"{name}Connection"] = parts.map()
+    CONNECTIONS[f"{name}Connection"] = replace(parts.map(), default_order=default_order)
 
 
 def many(

@@ -347,6 +347,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_tool_call_task", "tool_call", ["task_id", "id"], unique=False)
     op.add_column("event", sa.Column("task_id", sa.Uuid(), nullable=True))
+    op.create_index("ix_event_team_at", "event", ["team_id", "at", "id"])
     op.create_index(
         "ix_event_task",
         "event",
@@ -364,6 +365,7 @@ def downgrade() -> None:
     op.drop_constraint(op.f("ck_team_budgets"), "team")
     op.drop_column("team", "month_budget_usd")
     op.drop_column("team", "day_budget_usd")
+    op.drop_index("ix_event_team_at", table_name="event")
     op.drop_index("ix_event_task", table_name="event")
     op.drop_column("event", "task_id")
     op.drop_table("tool_call")

@@ -11,12 +11,15 @@ PAUSE = """mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) { ... on Agen
 EVENTS = "{ events(orderBy: [{field: AT}]) { nodes { kind cursor } } }"
 
 
-async def test_without_older_writes_it_is_the_cursor_of_the_own_event(parley: Parley) -> None:
+async def test_it_never_lies_behind_the_own_event(parley: Parley) -> None:
+    before = (await parley.run(EVENTS))["events"]["nodes"]
     cursor = (await parley.run(PAUSE, {"id": parley.home.agent_id}))["pauseAgent"]["eventCursor"]
+    await parley.settled()
 
     events = (await parley.run(EVENTS))["events"]["nodes"]
 
-    assert {"kind": "AGENT_PAUSED", "cursor": cursor} in events
+    own = next(event["cursor"] for event in events if event["kind"] == "AGENT_PAUSED")
+    assert decode(before[-1]["cursor"], parley.home.id) <= decode(cursor, parley.home.id) <= decode(own, parley.home.id)
 
 
 async def test_while_an_older_write_is_under_way_it_lies_before_both(parley: Parley) -> None:
@@ -30,6 +33,7 @@ async def test_while_an_older_write_is_under_way_it_lies_before_both(parley: Par
     meanwhile = (await parley.run(EVENTS))["events"]["nodes"]
     await transaction.rollback()
     await older.close()
+    await parley.settled()
     after = (await parley.run(EVENTS))["events"]["nodes"]
 
     own = next(event["cursor"] for event in after if event["kind"] == "AGENT_PAUSED")

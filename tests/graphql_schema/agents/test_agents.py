@@ -154,6 +154,7 @@ async def test_events_tell_changes_in_the_words_of_the_schema(parley: Parley) ->
     given = {"agentId": parley.home.agent_id, "type": "REVIEWER", "modelTier": 2, "traits": {"technicalDepth": 1}}
     await parley.run(UPDATE, {"input": given})
 
+    await parley.settled()
     told = await parley.run("{ events(where: {kind: {eq: AGENT_UPDATED}}) { nodes { changes agent { slug } } } }")
 
     traits = {"formality": 0.5, "humor": 0.5, "technicalDepth": 1.0}

@@ -53,6 +53,7 @@ async def test_whole_life_of_a_task_is_told_and_read(work: Parley, delegate: Do,
     assert beat["task"]["progress"] == "halfway"
     assert call["toolCall"]["createdTask"] == {"id": sub["task"]["id"]}
     assert done["task"]["status"] == "COMPLETED"
+    await work.settled()
     read = await work.run(EVERYTHING, {"id": task})
     assert read["task"].pop("budget") | {"closedAt": None} == {
         "scope": "TASK", "cap": 0.4, "reserved": 0, "spent": 0.03, "remaining": 0.37, "closedAt": None,
