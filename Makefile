@@ -8,7 +8,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python requirements/install.py
-COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --extra embedded
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra embedded
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -11,7 +11,6 @@ A field declared here has no resolver: the compiler turns it into SQL. What need
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import GenericAlias
@@ -24,6 +23,7 @@ from strawberry.types.base import get_object_definition
 
 from app.auth.roles import Permission
 from app.ids import Prefix
+from graphql_schema.planner.signature import give_signature
 
 PLAN = "plan"
 NEEDS = "needs"  # the permission of a mutation
@@ -219,18 +219,7 @@ def planned_field(returned: Any, arguments: Mapping[str, Any], description: str,
     def resolver(**_: Any) -> Any:
         raise AssertionError("planned fields are answered by SQL")
 
-    annotations = {name: spec[0] if isinstance(spec, tuple) else spec for name, spec in arguments.items()}
-    parameters = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=annotations[name],
-            default=spec[1] if isinstance(spec, tuple) else inspect.Parameter.empty,
-        )
-        for name, spec in arguments.items()
-    ]
-    resolver.__annotations__ = {**annotations, "return": returned}
-    resolver.__signature__ = inspect.Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    give_signature(resolver, arguments, returned)
     return strawberry.field(resolver=resolver, description=description, metadata={PLAN: plan})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from app.auth.principal import Principal
 from app.db.engine import Database
 from app.events.reading import Topic
 from graphql_schema.planner.mapping import PLAN
+from graphql_schema.planner.signature import give_signature
 
 TopicOf = Callable[[Principal, Database, dict[str, Any]], Awaitable[Topic]]
 
@@ -29,17 +29,5 @@ def stream(item: Any, arguments: Mapping[str, Any], description: str, topic: Top
         raise AssertionError("streams are served by graphql_schema.streams")
         yield
 
-    annotations = {name: spec[0] if isinstance(spec, tuple) else spec for name, spec in arguments.items()}
-    parameters = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=annotations[name],
-            default=spec[1] if isinstance(spec, tuple) else inspect.Parameter.empty,
-        )
-        for name, spec in arguments.items()
-    ]
-    returned = AsyncGenerator[item, None]
-    resolver.__annotations__ = {**annotations, "return": returned}
-    resolver.__signature__ = inspect.Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    give_signature(resolver, arguments, AsyncGenerator[item, None])
     return strawberry.subscription(resolver=resolver, description=description, metadata={PLAN: Stream(topic)})
