@@ -186,9 +186,10 @@ class Script:
 
     @property
     def events(self) -> list[Event]:
-        """What came behind the client's own write. While an older write is under way, its own may come again, first."""
+        """What came behind the client's own write. Its cursor lies further back when an older write was under way."""
         found = [event_of(item) for item in self.items if item["__typename"] == "Event"]
-        return found[1:] if found and found[0].slug == self.name else found
+        slugs = [event.slug for event in found]
+        return found[slugs.index(self.name) + 1 :] if self.name in slugs else found
 
     async def until(self, condition: Callable[[], bool]) -> None:
         try:
