@@ -104,6 +104,13 @@ class Settings(BaseSettings):
     stalled_socket_s: float = Field(30.0, gt=0, description="A socket that takes nothing for this long is aborted.")
     idempotency_hours: Positive = Field(24, description="How long an idempotency key is remembered.")
 
+    worker_slots: Positive = Field(
+        20, description="Tasks that one worker runs at a time; those that only wait for others do not count."
+    )
+    worker_metrics_port: int = Field(
+        0, ge=0, le=65535, description="Port on which a worker serves its `/metrics`, on `PARLEY_HOST`; 0: none."
+    )
+
     team_day_budget_usd: Decimal = Field(
         Decimal(50),
         ge=0,

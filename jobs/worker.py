@@ -8,18 +8,21 @@ from typing import Any
 
 import structlog
 from arq import Worker, cron, func
+from prometheus_client import start_http_server
 
 from app.config import Settings
 from app.db.engine import Database
-from app.db.transaction import Transactions
+from app.db.transaction import Bell, Transactions
 from app.errors import Unavailable
-from app.events.wakeups import Ringer
+from app.events.wakeups import Listener, Ringer
 from app.observability.logging import configure_logging
 from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
+from app.tasks.sweeper import sweep
 from jobs.context import JobContext
 from jobs.maintenance import forget_idempotency, maintain_events
 from jobs.sweeper import sweep_tasks
+from jobs.task_pool import TaskPool
 
 log = structlog.get_logger(__name__)
 FUNCTIONS = {
@@ -27,7 +30,7 @@ FUNCTIONS = {
     JobName.FORGET_IDEMPOTENCY: forget_idempotency,
     JobName.SWEEP_TASKS: sweep_tasks,
 }
-SWEEP_EVERY_S = 5
+SWEEP_EVERY_S = 2
 _AWAY_PAUSE_S = 1.0
 POLL_DELAY_S = 0.5
 
@@ -44,11 +47,20 @@ async def _run(settings: Settings) -> None:
     database, redis = Database(settings), Redis(settings)
     ringer = Ringer(redis)
     context = JobContext(settings, database, Transactions(database, ringer))
-    log.info("worker starts")
+    pool = TaskPool(database, context.transaction, _execute, slots=settings.worker_slots)
+    listener = Listener(settings, Bell.WORK, pool.wake)
+    working = [asyncio.create_task(pool.run()), asyncio.create_task(listener.run())]
+    if settings.worker_metrics_port:
+        start_http_server(settings.worker_metrics_port, settings.host)
+    log.info("worker starts", slots=settings.worker_slots)
     try:
         while not stopping.is_set():
             await _work_until(stopping, settings, context, redis)
     finally:
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        await pool.drain(settings.shutdown_grace_s)
         await ringer.close()
         await redis.close()
         await database.close()
@@ -60,6 +72,7 @@ async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobC
     try:
         await redis.ping()
     except Unavailable:
+        await _sweep_alone(context)
         await _pause(stopping)
         return
     worker = _worker(settings, context)
@@ -70,6 +83,14 @@ async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobC
         await _pause(stopping)
     asked.cancel()
     await _finish(worker, working, settings.shutdown_grace_s)
+
+
+async def _sweep_alone(context: JobContext) -> None:
+    """Without a queue nothing calls the sweeper; tasks of workers that died must not wait for Redis to return."""
+    try:
+        await sweep(context.transaction)
+    except Unavailable:
+        log.debug("neither queue nor database answer")
 
 
 async def _finish(worker: Worker, working: asyncio.Task[Any], grace_s: float) -> None:

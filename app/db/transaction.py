@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from enum import StrEnum
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,7 +12,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.db.engine import Database, available
 
 log = structlog.get_logger(__name__)
-Bell = Any
+
+
+class Bell(StrEnum):
+    """Who is to look at once; the value is the channel on which it is rung."""
+
+    EVENTS = "parley:events"  # whoever follows the event log
+    WORK = "parley:work"  # workers: something became due, or a claim counts no more
+
+
 Ringer = Callable[[list[Bell]], Awaitable[None]]
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db.transaction import remember_bell
+from app.db.transaction import Bell, remember_bell
 from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
@@ -27,11 +27,6 @@ class Actor:
 
 
 SYSTEM = Actor("parley")
-
-
-@dataclass(frozen=True, slots=True)
-class WakeUp:
-    """The bell that tells every process to read the log."""
 
 
 def append(
@@ -56,7 +51,7 @@ def append(
     )
     session.add(event)
     session.info["last_event"] = event
-    remember_bell(session, WakeUp())
+    remember_bell(session, Bell.EVENTS)
     return event
 
 

@@ -13,6 +13,7 @@ import structlog
 
 from app.config import Settings
 from app.db.engine import Database
+from app.db.transaction import Bell
 from app.errors import Unavailable
 from app.events.reading import EventRow, Place, log_state, tail
 from app.events.wakeups import Listener
@@ -34,7 +35,7 @@ class Tailer:
         self._bell = asyncio.Event()
         self._listeners: list[Listening] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self.listener = Listener(settings, self.wake)
+        self.listener = Listener(settings, Bell.EVENTS, self.wake)
         self.place: Place | None = None
         self._read_at = time.monotonic()
         self._following = asyncio.Event()

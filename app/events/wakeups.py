@@ -22,18 +22,18 @@ from app.observability import metrics
 from app.redis import Redis
 
 log = structlog.get_logger(__name__)
-CHANNEL = "parley:events"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _CONNECT_TIMEOUT_S = 5.0
 _QUIET_S = 10.0  # a connection that is silent for so long has to prove that it lives
 
 
 class Listener:
-    """Calls `wake` for every wake-up, and after every reconnect, because some may have been missed."""
+    """Calls `wake` for every ring of a bell, and after every reconnect, because some may have been missed."""
 
-    def __init__(self, settings: Settings, wake: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings, bell: Bell, wake: Callable[[], None]) -> None:
         assert settings.redis_url is not None
         self._url = settings.redis_url
+        self._channel = bell.value
         self._wake = wake
         self.connected = False
 
@@ -62,7 +62,7 @@ class Listener:
             stack.push_async_callback(_dispose, broadcast, backend)
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 await broadcast.connect()
-                subscriber = await stack.enter_async_context(broadcast.subscribe(CHANNEL))
+                subscriber = await stack.enter_async_context(broadcast.subscribe(self._channel))
             self.connected = True
             self._wake()
             await self._follow(subscriber, backend)
@@ -89,7 +89,7 @@ class Listener:
         if already:
             raise ConnectionError("the wake-up connection does not hear its own probe")
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-            await backend.publish(CHANNEL, "")
+            await backend.publish(self._channel, "")
 
 
 class _Backend(RedisBackend):
@@ -119,22 +119,27 @@ class Ringer:
         self._redis = redis
         self._wake_here = wake_here
         self._sending: asyncio.Task[None] | None = None
-        self._again = False
+        self._due: set[Bell] = set()
 
     async def __call__(self, bells: list[Bell]) -> None:
-        if self._wake_here is not None:
+        if self._wake_here is not None and Bell.EVENTS in bells:
             self._wake_here()
-        self._again = True
+        self._due.update(bells)
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        while self._again:
-            self._again = False
+        while self._due:
+            # Work first: a task that starts later is felt, an event that is shown later is not.
+            bell = Bell.WORK if Bell.WORK in self._due else Bell.EVENTS
+            self._due.remove(bell)
             try:
-                await self._redis.run(lambda client: client.publish(CHANNEL, ""))
+                await self._publish(bell)
             except Unavailable:
                 metrics.EVENT_BELLS_LOST.inc()
+
+    async def _publish(self, bell: Bell) -> None:
+        await self._redis.run(lambda client: client.publish(bell.value, ""))
 
     async def close(self) -> None:
         if self._sending is not None:

@@ -29,6 +29,8 @@ EVENT_BELLS_LOST = Counter("parley_event_bells_lost_total", "Wake-ups that could
 SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they do.", ["state"])  # live, replaying
 STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is executed once per event.")
 SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
+TASKS_RUNNING = Gauge("parley_tasks_running", "Tasks that this worker runs now.")
+TASK_WAIT = Histogram("parley_task_wait_seconds", "From a task being ready to its start here.", buckets=_SECONDS)
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 
 

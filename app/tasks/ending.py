@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.budgets import service as budgets
+from app.db.transaction import Bell, remember_bell
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.tasks import attempts
@@ -58,6 +59,7 @@ async def end(
     await _mark(session, task, status, at, actor, failure, outcome)
     for one in freed:
         one.waiting_for -= 1
+        remember_bell(session, Bell.WORK)
     await _account(session, task, cost, [*ended, task])
 
 
@@ -168,6 +170,8 @@ async def _mark(
     if task.status is TaskStatus.IN_PROGRESS:
         attempt = await attempts.current(session, task)
         attempts.close(attempt, outcome or _OUTCOME[status], at, failure)
+        if status is not TaskStatus.COMPLETED:
+            remember_bell(session, Bell.WORK)  # whoever runs it is to stop
     task.status, task.finished_at = status, at
     task.claim_token = task.lease_until = task.deadline = None
     told = {}

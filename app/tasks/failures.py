@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated
 
@@ -17,6 +18,7 @@ class Failure:
     code: str
     message: str
     may_pass: bool = False
+    wait: timedelta | None = None  # asked for by a provider that limits its callers
 
 
 class Usage(Strict):

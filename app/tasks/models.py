@@ -97,6 +97,8 @@ class Task(Identified, Timestamped, Base):
             "id",
             postgresql_where=text("status = 'pending' and waiting_for = 0"),
         ),
+        Index("ix_task_next", "due_at", "id", postgresql_where=text("status = 'pending' and waiting_for = 0")),
+        Index("uq_task_claim_token", "claim_token", unique=True, postgresql_where=text("claim_token is not null")),
         Index(
             "ix_task_lease",
             text("least(lease_until, deadline)"),

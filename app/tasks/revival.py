@@ -13,6 +13,7 @@ from app.agents import service as agents
 from app.budgets import service as budgets
 from app.budgets.models import BudgetAccount
 from app.config import Settings
+from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
@@ -31,7 +32,7 @@ from app.tasks.service import (
     permitted_caps,
     refuse_unavailable,
 )
-from app.tasks.transitions import locked, take_back
+from app.tasks.transitions import locked, requeued, take_back
 
 
 async def retry(
@@ -59,7 +60,7 @@ async def retry(
         task.error_code = task.error_message = None
         task.attempts_allowed = task.attempts_made + ATTEMPTS
         task.due_at = due_at(at, task.priority)
-    tell(session, EventKind.TASK_REQUEUED, task, actor, attempt=task.attempts_made, reason=reason[:500])
+    requeued(session, task, actor, reason=reason[:500])
     return task
 
 
@@ -90,6 +91,7 @@ async def reassign(
         fromAgentId=to_global(Prefix.AGENT, before),
         reason=reason[:500],
     )
+    remember_bell(session, Bell.WORK)
     return task
 
 

@@ -20,6 +20,7 @@ from app.agents.models import Agent, AgentStatus
 from app.budgets import service as budgets
 from app.budgets.service import TeamCaps
 from app.config import Settings
+from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
@@ -95,6 +96,7 @@ async def delegate(
         priority=task.priority.value,
         creatorId=to_global(Prefix.AGENT, creator_id),
     )
+    remember_bell(session, Bell.WORK)
     return task
 
 

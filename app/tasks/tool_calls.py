@@ -14,6 +14,7 @@ from app.agents.spec import Strict, text
 from app.errors import NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
+from app.ids import new_id
 from app.tasks.errors import AuthorityExceeded
 from app.tasks.failures import over_limit
 from app.tasks.models import Task, ToolCall
@@ -39,11 +40,18 @@ async def record(
     actor: Actor,
     created_task_id: UUID | None = None,
     agent_id: UUID | None = None,
+    call_id: UUID | None = None,
 ) -> tuple[Task, ToolCall]:
-    """Keep a call that has been made. One more than the task allows is kept too, and fails the task for good."""
+    """Keep a call that has been made. One more than the task allows is kept too, and fails the task for good.
+
+    `call_id`: the caller's own, so that whoever does not know whether this was committed may say it again.
+    """
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
+    known = await session.get(ToolCall, call_id) if call_id else None
+    if known is not None:
+        return task, known
     if task.allowed_tools is not None and call.name not in task.allowed_tools:
         raise AuthorityExceeded([f"the tool '{call.name}'"])
     if created_task_id is not None:
@@ -51,6 +59,7 @@ async def record(
         if await session.scalar(select(Task.id).where(mine)) is None:
             raise NotFound("There is no such task below this one.")
     kept = ToolCall(
+        id=call_id or new_id(),
         team_id=team_id,
         task_id=task.id,
         attempt_id=attempt.id,

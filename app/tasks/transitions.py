@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.agents.models import Agent, AgentStatus
+from app.agents.models import Agent, AgentRuntime, AgentStatus
 from app.budgets import service as budgets
+from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict, Forbidden, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
@@ -41,27 +42,37 @@ async def claim(
     actor: Actor,
 ) -> Task | None:
     """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
+    statement = _due(1).where(Task.team_id == team_id, Task.assignee_id == agent_id)
+    if types is not None:
+        statement = statement.where(Task.type.in_(types))
+    rows = await session.execute(statement)
+    return next((_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows), None)
+
+
+async def claim_managed(session: AsyncSession, *, limit: int, lease_s: int, actor: Actor) -> list[Task]:
+    """Take the next due tasks of managed agents, whatever their team: the most urgent first, then the oldest."""
+    rows = await session.execute(_due(limit).where(Agent.runtime == AgentRuntime.MANAGED))
+    return [_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows]
+
+
+def _due(limit: int) -> Select[Task, datetime]:
     statement = (
         select(Task, func.clock_timestamp())
         .join(Agent, Agent.id == Task.assignee_id)
         .where(
-            Task.team_id == team_id,
-            Task.assignee_id == agent_id,
             Task.status == TaskStatus.PENDING,
             Task.waiting_for == 0,
             Task.ready_at <= func.clock_timestamp(),
             Agent.status == AgentStatus.ACTIVE,
         )
         .order_by(Task.due_at, Task.id)
-        .limit(1)
+        .limit(limit)
         .with_for_update(of=Task, key_share=True, skip_locked=True)
     )
-    if types is not None:
-        statement = statement.where(Task.type.in_(types))
-    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
-    if row is None:
-        return None
-    task, at = row
+    return statement.execution_options(populate_existing=True)
+
+
+def _take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, actor: Actor) -> Task:
     task.status, task.claim_token = TaskStatus.IN_PROGRESS, uuid4()
     task.attempts_made += 1
     task.started_at = task.started_at or at
@@ -69,7 +80,7 @@ async def claim(
     task.deadline = at + timedelta(seconds=task.timeout_s)
     attempts.open_attempt(session, task)
     tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
-    return task  # type: ignore[no-any-return]
+    return task
 
 
 async def held(
@@ -115,6 +126,7 @@ async def heartbeat(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
+    news = progress is not None and progress != task.progress
     if progress is not None:
         task.progress = progress
     stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
@@ -124,8 +136,8 @@ async def heartbeat(
     if cost:
         await session.flush()
         await budgets.charge(session, task.budget_id, cost)
-    if progress is not None:
-        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=progress[:500])
+    if news:
+        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=task.progress[:500])
     return task
 
 
@@ -206,6 +218,15 @@ async def cancel(
     return task
 
 
+async def release(session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, actor: Actor) -> None:
+    """Give a claimed task back unfinished, at once and without counting the attempt: whoever ran it has to stop."""
+    task, _, at = await held(session, team_id=team_id, task_id=task_id, claim_token=claim_token)
+    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
+    task.ready_at = at
+    task.attempts_allowed += 1
+    requeued(session, task, actor, reason="The worker that ran it stops.")
+
+
 async def take_back(
     session: AsyncSession,
     task: Task,
@@ -256,6 +277,7 @@ async def fail_attempt(
         made=task.attempts_made,
         allowed=task.attempts_allowed,
         chance=random.random(),
+        asked=failure.wait,
     )
     if wait is None:
         await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
@@ -263,16 +285,16 @@ async def fail_attempt(
         return
     await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
     task.ready_at = at + wait
-    tell(
-        session,
-        EventKind.TASK_REQUEUED,
-        task,
-        actor,
-        attempt=task.attempts_made,
-        errorCode=failure.code,
-        error=failure.message[:500],
-        readyAt=task.ready_at.isoformat(),
-    )
+    if failure.wait is not None:
+        task.attempts_allowed += 1
+    requeued(session, task, actor, errorCode=failure.code, error=failure.message[:500])
+
+
+def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:
+    """Tell that a task is pending again, from when on, and wake the workers."""
+    told = {"attempt": task.attempts_made, "readyAt": task.ready_at.isoformat(), **why}
+    tell(session, EventKind.TASK_REQUEUED, task, actor, **told)
+    remember_bell(session, Bell.WORK)
 
 
 def _not_yours() -> Forbidden:

@@ -9,10 +9,10 @@ import pytest
 import redis.asyncio as redis_client
 
 from app.config import Settings, load_settings
+from app.db.transaction import Bell
 from app.dev.redis import EmbeddedValkey
 from app.events import wakeups
-from app.events.log import WakeUp
-from app.events.wakeups import CHANNEL, Listener, Ringer
+from app.events.wakeups import Listener, Ringer
 from app.redis import Redis
 
 
@@ -21,7 +21,7 @@ class Ear:
 
     def __init__(self, settings: Settings) -> None:
         self.heard = 0
-        self.listener = Listener(settings, self._hear)
+        self.listener = Listener(settings, Bell.EVENTS, self._hear)
         self.task = asyncio.create_task(self.listener.run())
 
     def _hear(self) -> None:
@@ -58,7 +58,7 @@ async def ringer(own_settings: Settings) -> AsyncIterator[Ringer]:
 
 async def test_every_ring_is_heard_but_a_crowd_is_heard_as_a_few(ear: Ear, ringer: Ringer) -> None:
     for _ in range(200):
-        await ringer([WakeUp()])
+        await ringer([Bell.EVENTS])
 
     await ear.hears_more_than(1)
     await asyncio.sleep(0.2)
@@ -73,13 +73,13 @@ async def test_killed_connections_are_replaced(ear: Ear, ringer: Ringer, own_val
 
         await ear.hears_more_than(heard)  # after a reconnect it wakes, for it may have missed some
         heard = ear.heard
-        await ringer([WakeUp()])
+        await ringer([Bell.EVENTS])
         await ear.hears_more_than(heard)
 
 
 async def test_an_empty_restart_is_survived(ear: Ear, ringer: Ringer, own_valkey: EmbeddedValkey) -> None:
     own_valkey.kill()
-    await ringer([WakeUp()])  # lost, and nobody waits for it
+    await ringer([Bell.EVENTS])  # lost, and nobody waits for it
     await asyncio.sleep(0.5)
     away = ear.listener.connected
     heard = ear.heard
@@ -88,7 +88,7 @@ async def test_an_empty_restart_is_survived(ear: Ear, ringer: Ringer, own_valkey
     await ear.hears_more_than(heard)
     heard = ear.heard
     await asyncio.sleep(1.1)  # the pause after which Redis is asked again
-    await ringer([WakeUp()])
+    await ringer([Bell.EVENTS])
     await ear.hears_more_than(heard)
     assert not away
 
@@ -111,7 +111,7 @@ async def test_a_connection_that_went_silent_is_replaced(
     """As behind a firewall that forgot it: open, but nothing passes."""
     monkeypatch.setattr(wakeups, "_QUIET_S", 0.2)
     async with redis_client.Redis.from_url(own_valkey.url()) as client:
-        await client.publish(CHANNEL, "")  # from here on the shorter time counts
+        await client.publish(Bell.EVENTS.value, "")  # from here on the shorter time counts
         await asyncio.sleep(0.5)
         before = [c["id"] for c in await client.client_list(_type="pubsub")]
         monkeypatch.setattr(wakeups._Backend, "publish", _swallowed)

@@ -1,0 +1,163 @@
+"""Runs the due tasks of managed agents, a bounded number at a time.
+
+The bell wakes it at once, a slow poll covers for lost bells. What is due and who has it stands in Postgres: this
+process can be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from uuid import UUID, uuid4
+
+import structlog
+
+from app.clock import now
+from app.db.engine import Database
+from app.db.transaction import Transactions
+from app.errors import Unavailable
+from app.events.log import SYSTEM
+from app.observability import metrics
+from app.tasks import leases, transitions
+from app.tasks.errors import ClaimLost
+from app.tasks.failures import Failure
+from app.tasks.models import Task
+from app.tasks.run import LEASE_S, Made, Run, RunFailed
+
+log = structlog.get_logger(__name__)
+POLL_S = 1.0
+EXTEND_EVERY_S = LEASE_S / 4
+_AWAY_PAUSE_S = 0.5
+_RELEASE_S = 3.0
+Execute = Callable[[Run], Awaitable[Made]]
+
+
+class TaskPool:
+    def __init__(self, database: Database, transaction: Transactions, execute: Execute, *, slots: int) -> None:
+        self._database = database
+        self._transaction = transaction
+        self._execute = execute
+        self._free = slots
+        self._due, self._stopped = asyncio.Event(), asyncio.Event()
+        self._running: dict[UUID, tuple[Run, asyncio.Task[None]]] = {}
+
+    def wake(self) -> None:
+        """Something became due, or a claim counts no more."""
+        self._due.set()
+        self._stopped.set()
+
+    async def run(self) -> None:
+        """Until cancelled. What it has started goes on: see `drain`."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_repeat(self._fill, self._due, POLL_S))
+            group.create_task(_repeat(self._stop_lost, self._stopped, POLL_S))
+            group.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
+
+    async def drain(self, grace_s: float) -> None:
+        """Let what runs end within the grace time; what is left then is pending again at once."""
+        extending = asyncio.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
+        if self._running:
+            log.info("waiting for running tasks", count=len(self._running), seconds=grace_s)
+            await asyncio.wait([running for _, running in self._running.values()], timeout=grace_s)
+        extending.cancel()
+        left = list(self._running.values())
+        for _, running in left:
+            running.cancel()
+        await asyncio.gather(extending, *(running for _, running in left), return_exceptions=True)
+        await self._release([run for run, _ in left])
+
+    async def _release(self, runs: list[Run]) -> None:
+        if not runs:
+            return
+        try:
+            async with asyncio.timeout(_RELEASE_S):
+                await asyncio.gather(*(run.release() for run in runs), return_exceptions=True)
+            log.info("running tasks given back", count=len(runs))
+        except TimeoutError:
+            log.warning("the database does not answer; running tasks are free when their leases end", count=len(runs))
+
+    async def _fill(self) -> None:
+        while (wanted := self._free) > 0:
+            async with self._transaction() as session:
+                claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
+            for task in claimed:
+                self._start(task)
+            if len(claimed) < wanted:
+                return
+
+    def _start(self, task: Task) -> None:
+        run, key = Run(task, self._transaction, SYSTEM, self._resting), uuid4()
+        self._free -= 1
+        metrics.TASKS_RUNNING.inc()
+        metrics.TASK_WAIT.observe(max((now() - task.ready_at).total_seconds(), 0.0))
+        running = asyncio.create_task(self._carry_out(run))
+        self._running[key] = (run, running)
+        running.add_done_callback(lambda _: self._ended(key))
+
+    def _ended(self, key: UUID) -> None:
+        del self._running[key]
+        self._free += 1
+        metrics.TASKS_RUNNING.dec()
+        self._due.set()
+
+    @asynccontextmanager
+    async def _resting(self) -> AsyncIterator[None]:
+        """A run that only waits for others lends them its place, so that waiting tasks never hold up what they wait
+        for. Coming back it does not queue: for a moment there may be more runs than places."""
+        self._free += 1
+        self._due.set()
+        try:
+            yield
+        finally:
+            self._free -= 1
+
+    async def _carry_out(self, run: Run) -> None:
+        with suppress(ClaimLost):  # cancelled, reassigned or taken for dead: whatever we would say counts no more
+            try:
+                async with asyncio.timeout(run.task.timeout_s):
+                    made = await self._execute(run)
+            except TimeoutError:
+                await run.time_out()
+            except RunFailed as error:
+                await run.fail(error.failure)
+            except ClaimLost:
+                raise
+            except Exception:
+                incident = uuid4().hex
+                log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
+                message = f"Something went wrong inside Parley. The log has it under {incident}."
+                await run.fail(Failure("INTERNAL", message, may_pass=True))
+            else:
+                await run.complete(made)
+                log.debug("a task was completed", task=str(run.task.id))
+
+    async def _stop_lost(self) -> None:
+        """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""
+        mine = {run.token: running for run, running in self._running.values() if not run.ending}
+        if not mine:
+            return
+        counting = await leases.held(self._database, mine.keys())
+        for token in mine.keys() - counting:
+            mine[token].cancel()
+
+    async def _extend(self) -> None:
+        if claims := [run.token for run, _ in self._running.values()]:
+            async with self._transaction() as session:
+                await leases.extend(session, claims, LEASE_S)
+
+
+async def _repeat(step: Callable[[], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
+    """Again at every ring, and after a while without one. Neither an absent database nor a fault ends it."""
+    while True:
+        bell.clear()
+        pause_s = every_s
+        try:
+            await step()
+        except Unavailable:
+            pause_s = _AWAY_PAUSE_S
+        except Exception:
+            log.exception("a step of the task pool failed; trying again")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await bell.wait()

@@ -1,0 +1,32 @@
+"""managed tasks"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_index(
+        "ix_task_next",
+        "task",
+        ["due_at", "id"],
+        postgresql_where=sa.text("status = 'pending' and waiting_for = 0"),
+    )
+    op.create_index(
+        "uq_task_claim_token",
+        "task",
+        ["claim_token"],
+        unique=True,
+        postgresql_where=sa.text("claim_token is not null"),
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("uq_task_claim_token", "task")
+    op.drop_index("ix_task_next", "task")

@@ -1,0 +1,219 @@
+"""The pool: woken by the bell, bounded, most urgent first; it stops what was cancelled and gives back what it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from app.tasks.failures import Failure
+from app.tasks.models import Task, TaskStatus
+from app.tasks.run import Made, Run, RunFailed
+from app.tasks.sweeper import sweep
+from tests.fixtures.desk import Desk
+from tests.jobs.conftest import Pools
+
+PATIENCE_S = 20.0
+
+
+class Script:
+    """An agent whose runs the test starts, watches and ends."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.stopped: list[str] = []
+        self.go: dict[str, asyncio.Event] = {}
+        self.runs: dict[str, Run] = {}
+        self.active = self.most_at_once = 0
+        self._news = asyncio.Condition()
+
+    async def __call__(self, run: Run) -> Made:
+        title = run.task.title
+        self.runs[title] = run
+        self.go.setdefault(title, asyncio.Event())
+        self.active += 1
+        self.most_at_once = max(self.active, self.most_at_once)
+        await self._tell(self.started, title)
+        try:
+            await self.go[title].wait()
+        except asyncio.CancelledError:
+            await self._tell(self.stopped, title)
+            raise
+        finally:
+            self.active -= 1
+        return Made(f"{title}: done")
+
+    async def _tell(self, where: list[str], title: str) -> None:
+        async with self._news:
+            where.append(title)
+            self._news.notify_all()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S), self._news:
+            await self._news.wait_for(condition)
+
+
+async def until_status(desk: Desk, task: Task, wanted: TaskStatus) -> Task:
+    async with asyncio.timeout(PATIENCE_S):
+        while (found := await desk.read(task)).status is not wanted:
+            await asyncio.sleep(0.01)
+    return found
+
+
+async def noop(run: Run) -> Made:
+    return Made("Nothing to do.", {"seen": run.task.title})
+
+
+async def test_the_bell_starts_a_task_and_what_depends_on_it(desk: Desk, pools: Pools) -> None:
+    async with pools(noop):
+        first = await desk.delegate("kyra", "luke")
+        second = await desk.delegate("kyra", "ada", needs=[first])
+        done = await until_status(desk, second, TaskStatus.COMPLETED)
+
+    assert (done.result, done.output) == ("Nothing to do.", {"seen": "for ada"})
+    assert await desk.kinds(first) == await desk.kinds(second) == ["task.created", "task.claimed", "task.completed"]
+    assert await desk.reserved() == 0
+
+
+async def test_an_external_agents_task_is_left_alone(desk: Desk, pools: Pools) -> None:
+    await desk.agent("ext", runtime="external")
+    async with pools(noop):
+        left = await desk.delegate("kyra", "ext")
+        taken = await desk.delegate("kyra", "luke")
+        await until_status(desk, taken, TaskStatus.COMPLETED)
+
+    assert await desk.status(left) == ["pending"]
+
+
+async def test_urgent_overtakes_and_places_are_bounded(desk: Desk, pools: Pools) -> None:
+    script = Script()
+    async with pools(script, slots=1):
+        await desk.delegate("kyra", "luke", title="first")
+        await script.until(lambda: script.started == ["first"])
+        for number in range(3):
+            await desk.delegate("kyra", "ada", title=f"low {number}", priority="low")
+        await desk.delegate("kyra", "zara", title="urgent", priority="urgent")
+        for title in ("first", "urgent", "low 0", "low 1", "low 2"):
+            await script.until(lambda title=title: title in script.started)  # type: ignore[misc]
+            script.go[title].set()
+        await script.until(lambda: len(script.started) == 5)
+
+    assert script.started == ["first", "urgent", "low 0", "low 1", "low 2"]
+    assert script.most_at_once == 1
+
+
+async def test_an_old_low_task_comes_before_new_urgent_ones(desk: Desk, pools: Pools) -> None:
+    """Seventy minutes are the most that a low task waits behind urgent ones that keep coming."""
+    low = await desk.delegate("kyra", "luke", title="low", priority="low")
+    await desk.sql("update task set due_at = due_at - interval '71 minutes' where id = :id", id=low.id)
+    for number in range(4):
+        await desk.delegate("kyra", "ada", title=f"urgent {number}", priority="urgent")
+    script = Script()
+    async with pools(script, slots=1):
+        await script.until(lambda: len(script.started) == 1)
+
+    assert script.started == ["low"]
+
+
+async def test_a_waiting_run_lends_its_place_to_what_it_waits_for(desk: Desk, pools: Pools) -> None:
+    child: asyncio.Future[Task] = asyncio.get_running_loop().create_future()
+
+    async def execute(run: Run) -> Made:
+        if run.task.depth == 1:
+            made = await desk.delegate(None, "ada", parent=run.task, claim_token=run.token)
+            async with run.resting():
+                await until_status(desk, made, TaskStatus.COMPLETED)
+            child.set_result(made)
+        return Made("done")
+
+    async with pools(execute, slots=1):
+        parent = await desk.delegate("kyra", "luke")
+        await until_status(desk, parent, TaskStatus.COMPLETED)
+
+    assert await desk.status(child.result()) == ["completed"]
+
+
+async def test_cancelling_stops_the_runs_of_a_whole_tree(desk: Desk, pools: Pools) -> None:
+    script = Script()
+    async with pools(script):
+        tasks = [await desk.delegate("kyra", "luke", title="1")]
+        for depth, slug in ((2, "ada"), (3, "zara")):
+            await script.until(lambda depth=depth: str(depth - 1) in script.started)  # type: ignore[misc]
+            parent = script.runs[str(depth - 1)].task
+            tasks.append(await desk.delegate(None, slug, title=str(depth), parent=parent))
+        await script.until(lambda: len(script.started) == 3)
+        await desk.cancel(tasks[0])
+        await script.until(lambda: len(script.stopped) == 3)
+
+    assert await desk.status(*tasks) == ["cancelled"] * 3
+    assert await desk.reserved() == 0
+
+
+async def test_a_run_that_was_taken_for_dead_is_stopped_and_its_result_counts_no_more(desk: Desk, pools: Pools) -> None:
+    script = Script()
+    async with pools(script, slots=2):
+        task = await desk.delegate("kyra", "luke", title="slow")
+        await script.until(lambda: script.started == ["slow"])
+        stale = script.runs["slow"]
+        await desk.sql("update task set lease_until = now() - interval '1 s'")
+        assert await sweep(desk.transaction) == 1
+        await script.until(lambda: script.stopped == ["slow"] and script.started == ["slow", "slow"])
+        fresh = script.runs["slow"]
+        assert fresh.token != stale.token
+        script.go["slow"].set()
+        done = await until_status(desk, task, TaskStatus.COMPLETED)
+
+    assert done.attempts_made == 2
+    assert (await desk.kinds(task)).count("task.completed") == 1
+
+
+async def test_a_run_past_its_time_ends_with_its_progress(desk: Desk, pools: Pools) -> None:
+    async def execute(run: Run) -> Made:
+        await run.progressed("half of it")
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with pools(execute):
+        task = await desk.delegate("kyra", "luke", timeout_seconds=1)
+        done = await until_status(desk, task, TaskStatus.TIMED_OUT)
+
+    assert (done.progress, done.error_code) == ("half of it", "TIMED_OUT")
+
+
+async def test_failures_are_told_apart(desk: Desk, pools: Pools) -> None:
+    async def execute(run: Run) -> Made:
+        if run.task.title == "final":
+            raise RunFailed(Failure("REFUSED", "No such model."))
+        raise ZeroDivisionError("a bug, with a secret in it")
+
+    async with pools(execute):
+        final = await desk.delegate("kyra", "luke", title="final")
+        bug = await desk.delegate("kyra", "ada", title="bug")
+        await until_status(desk, final, TaskStatus.FAILED)
+        async with asyncio.timeout(PATIENCE_S):
+            while "task.requeued" not in await desk.kinds(bug):
+                await asyncio.sleep(0.01)
+
+    assert [letter.reason for letter in await desk.letters()] == ["REFUSED: No such model."]
+    assert await desk.status(bug) == ["pending"]
+    assert await desk.attempt_errors(bug) == ["INTERNAL"]
+
+
+async def test_what_does_not_end_in_time_is_pending_again_and_another_takes_it_at_once(
+    desk: Desk, pools: Pools
+) -> None:
+    script, other = Script(), Script()
+    async with pools(script, grace_s=1.0):
+        quick, slow = (
+            await desk.delegate("kyra", "luke", title="quick"),
+            await desk.delegate("kyra", "ada", title="slow"),
+        )
+        await script.until(lambda: len(script.started) == 2)
+        asyncio.get_running_loop().call_later(0.1, script.go["quick"].set)  # while the pool drains
+    assert await desk.status(quick, slow) == ["completed", "pending"]
+    async with pools(other):
+        await other.until(lambda: other.started == ["slow"])
+        other.go["slow"].set()
+        done = await until_status(desk, slow, TaskStatus.COMPLETED)
+
+    assert (done.attempts_made, done.attempts_allowed) == (2, 4)  # a stopped worker costs no attempt
+    assert script.stopped == ["slow"]
