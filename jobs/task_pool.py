@@ -24,6 +24,7 @@ from app.tasks.errors import ClaimLost
 from app.tasks.failures import Failure
 from app.tasks.models import Task
 from app.tasks.run import LEASE_S, Made, Run, RunFailed
+from jobs.completions import Completions
 
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
@@ -38,6 +39,7 @@ class TaskPool:
         self._database = database
         self._transaction = transaction
         self._execute = execute
+        self._completions = Completions(transaction)
         self._free = slots
         self._due, self._stopped = asyncio.Event(), asyncio.Event()
         self._running: dict[UUID, tuple[Run, asyncio.Task[None]]] = {}
@@ -93,10 +95,12 @@ class TaskPool:
         metrics.TASK_WAIT.observe(max((now() - task.ready_at).total_seconds(), 0.0))
         running = asyncio.create_task(self._carry_out(run))
         self._running[key] = (run, running)
-        running.add_done_callback(lambda _: self._ended(key))
+        running.add_done_callback(lambda ended: self._ended(key, ended))
 
-    def _ended(self, key: UUID) -> None:
-        del self._running[key]
+    def _ended(self, key: UUID, ended: asyncio.Task[None]) -> None:
+        run, _ = self._running.pop(key)
+        if not ended.cancelled() and (error := ended.exception()) is not None:
+            log.error("a run's outcome could not be written; its lease runs out", task=str(run.task.id), exc_info=error)
         self._free += 1
         metrics.TASKS_RUNNING.dec()
         self._due.set()
@@ -129,8 +133,7 @@ class TaskPool:
                 message = f"Something went wrong inside Parley. The log has it under {incident}."
                 await run.fail(Failure("INTERNAL", message, may_pass=True))
             else:
-                await run.complete(made)
-                log.debug("a task was completed", task=str(run.task.id))
+                await self._completions.write(run, made)
 
     async def _stop_lost(self) -> None:
         """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""

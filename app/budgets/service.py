@@ -6,12 +6,13 @@ of the tasks above it, the team's month, its day. Whoever also locks tasks or ag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
-from sqlalchemy import func, literal, select, update
+from sqlalchemy import func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -22,6 +23,29 @@ from app.events.kinds import EventKind
 from app.events.log import SYSTEM, append
 from app.ids import new_id
 
+# Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, or the
+# team's month and day. `level` is the order in which these are locked.
+_CLOSE = text("""
+with wanted as (
+    select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as one(id, cost)
+), closing as (
+    select id, parent_id, held, spent + cost - settled as due, cost
+    from budget_account join wanted using (id) where closed_at is null order by id for no key update of budget_account
+), closed as (
+    update budget_account as account
+    set spent = spent + cost, held = 0, settled = spent + cost, closed_at = now(), updated_at = now()
+    from closing where account.id = closing.id
+), funding as (
+    select funder.id, case funder.kind when 'task' then 1 else 3 end as level, funder.parent_id as month,
+        sum(closing.held) as held, sum(due) as due
+    from closing join budget_account as funder on funder.id = closing.parent_id group by funder.id
+)
+select id, level, held, due from funding
+union all select month, 2, sum(held), sum(due) from funding where level = 3 group by month
+""")
+_PASS_ON = text("""
+update budget_account set reserved = reserved - :held, spent = spent + :due, updated_at = now() where id = :id
+""")
 CENT = Decimal("0.000001")  # the smallest amount that is kept
 NEAR = Decimal("0.8")  # the share of a team's cap at which an event warns, once for each account
 
@@ -64,25 +88,12 @@ async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> No
     await session.execute(mine.values(spent=BudgetAccount.spent + amount, updated_at=func.now()))
 
 
-async def settle(session: AsyncSession, account_id: UUID) -> None:
-    """Pass on what was spent, give back the rest and close; nothing happens when it is closed already."""
-    account = await _locked(session, account_id)
-    if account.closed_at is not None:
-        return
-    due = account.spent - account.settled
-    for funder in await _funders(session, account):
-        await session.execute(
-            update(BudgetAccount)
-            .where(BudgetAccount.id == funder)
-            .values(
-                reserved=BudgetAccount.reserved - account.held, spent=BudgetAccount.spent + due, updated_at=func.now()
-            )
-        )
-    await session.execute(
-        update(BudgetAccount)
-        .where(BudgetAccount.id == account_id)
-        .values(held=0, settled=BudgetAccount.spent, closed_at=func.now(), updated_at=func.now())
-    )
+async def settle(session: AsyncSession, costs: Mapping[UUID, Decimal]) -> None:
+    """Add a last cost to each account, pass on what was spent, give back the rest and close. None may fund another of
+    them. An account that is closed already stays as it is."""
+    shares = (await session.execute(_CLOSE, {"ids": list(costs), "costs": list(costs.values())})).all()
+    for share in sorted(shares, key=lambda found: (found.level, found.id)):
+        await session.execute(_PASS_ON, {"id": share.id, "held": share.held, "due": share.due})
 
 
 async def reopen(session: AsyncSession, *, account_id: UUID, caps: TeamCaps) -> None:
@@ -168,12 +179,6 @@ async def _insert(session: AsyncSession, team_id: UUID, parent_id: UUID, amount:
     row = {"id": made, "team_id": team_id, "kind": AccountKind.TASK, "parent_id": parent_id}
     await session.execute(insert(BudgetAccount).values(**row, cap=amount, held=amount))
     return made
-
-
-async def _funders(session: AsyncSession, account: BudgetAccount) -> list[UUID]:
-    """Who has reserved for this account, in locking order."""
-    parent = await _read(session, account.parent_id)
-    return [parent.id] if parent.parent_id is None or parent.kind is AccountKind.TASK else [parent.parent_id, parent.id]
 
 
 async def _locked(session: AsyncSession, account_id: UUID) -> BudgetAccount:

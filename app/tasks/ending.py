@@ -113,10 +113,11 @@ async def _end_doomed(
 async def _account(session: AsyncSession, task: Task, cost: Decimal, ended: list[Task]) -> None:
     """After all tasks are locked: charge, then settle the deepest first, so that accounts are locked upwards."""
     await session.flush()
-    if cost:
+    if cost and task not in ended:
         await budgets.charge(session, task.budget_id, cost)
-    for one in sorted(ended, key=lambda found: -found.depth):
-        await budgets.settle(session, one.budget_id)
+    for depth in sorted({one.depth for one in ended}, reverse=True):
+        level = [one for one in ended if one.depth == depth]
+        await budgets.settle(session, {one.budget_id: cost if one is task else NO_COST for one in level})
 
 
 async def lock_all(session: AsyncSession, ids: Collection[UUID]) -> list[Task]:

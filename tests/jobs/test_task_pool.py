@@ -1,4 +1,4 @@
-"""The pool: woken by the bell, bounded, most urgent first; it stops what was cancelled and gives back what it leaves."""
+"""The pool: woken by the bell, bounded, most urgent first; what was cancelled stops, what is left is given back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Script:
 
 async def until_status(desk: Desk, task: Task, wanted: TaskStatus) -> Task:
     async with asyncio.timeout(PATIENCE_S):
-        while (found := await desk.read(task)).status is not wanted:
+        while (found := await desk.read(task)).status is not wanted:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     return found
 
@@ -190,7 +190,7 @@ async def test_failures_are_told_apart(desk: Desk, pools: Pools) -> None:
         bug = await desk.delegate("kyra", "ada", title="bug")
         await until_status(desk, final, TaskStatus.FAILED)
         async with asyncio.timeout(PATIENCE_S):
-            while "task.requeued" not in await desk.kinds(bug):
+            while "task.requeued" not in await desk.kinds(bug):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     assert [letter.reason for letter in await desk.letters()] == ["REFUSED: No such model."]

@@ -79,7 +79,7 @@ async def test_settling_twice_counts_once(desk: Desk) -> None:
     await desk.complete(task, cost="0.1")
 
     async with desk.transaction() as session:
-        await budgets.settle(session, task.budget_id)
+        await budgets.settle(session, {task.budget_id: Decimal("0.3")})
 
     assert await _team(desk) == {"team_day": (0, Decimal("0.1")), "team_month": (0, Decimal("0.1"))}
 

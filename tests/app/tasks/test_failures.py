@@ -169,7 +169,8 @@ async def test_of_ten_who_resolve_a_letter_at_once_one_does(desk: Desk) -> None:
         (2, True, "FAILED", 0.5, 8.0),
         (1, True, "FAILED", 0.0, 1.6),
         (1, True, "FAILED", 1.0, 2.4),
-        (1, True, FailureCode.LEASE_EXPIRED, 0.5, 2.0),
+        (1, True, FailureCode.LEASE_EXPIRED, 0.5, 0.0),
+        (3, True, FailureCode.LEASE_EXPIRED, 0.5, None),
         (3, True, "FAILED", 0.5, None),
         (1, False, "FAILED", 0.5, None),
         (1, True, FailureCode.LIMIT_EXCEEDED, 0.5, None),
@@ -178,6 +179,20 @@ async def test_of_ten_who_resolve_a_letter_at_once_one_does(desk: Desk) -> None:
 )
 def test_retry_policy(made: int, may_pass: bool, code: str, chance: float, wait: float | None) -> None:
     decided = wait_before_retry(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
+
+    assert decided == (None if wait is None else timedelta(seconds=wait))
+
+
+@pytest.mark.parametrize(
+    ("made", "may_pass", "asked", "wait"),
+    [(3, True, 30, 30.0), (3, True, 0, 2.0), (3, True, 86_400, 900.0), (3, False, 30, None), (20, True, 30, None)],
+)
+def test_a_wait_that_a_provider_asks_for_is_no_attempt(
+    made: int, may_pass: bool, asked: float, wait: float | None
+) -> None:
+    decided = wait_before_retry(
+        code="RATE_LIMITED", may_pass=may_pass, made=made, allowed=3, chance=0.0, asked=timedelta(seconds=asked)
+    )
 
     assert decided == (None if wait is None else timedelta(seconds=wait))
 
