@@ -77,9 +77,10 @@ async def open_below(
     return await _insert(session, team_id, parent_id, amount)
 
 
-async def has_left(session: AsyncSession, account_id: UUID, amount: Decimal) -> bool:
+async def left(session: AsyncSession, account_id: UUID) -> Decimal:
+    """What may still be spent; negative when more was spent than that."""
     account = await _read(session, account_id)
-    return account.cap - account.reserved - account.spent >= amount
+    return account.cap - account.reserved - account.spent
 
 
 async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> None:

@@ -38,7 +38,7 @@ async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage:
     attempt.cost += cost
     task.tokens_used += tokens
     task.cost += cost
-    affordable = await budgets.has_left(session, task.budget_id, cost) if cost else True
+    affordable = not cost or await budgets.left(session, task.budget_id) >= cost
     return affordable and attempt.tokens_used <= task.max_tokens, cost
 
 

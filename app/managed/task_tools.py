@@ -1,0 +1,127 @@
+"""The tools with which managed agents delegate tasks and learn what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents.models import Agent, AgentStatus
+from app.errors import NotFound, Unavailable
+from app.ids import Prefix, from_global, to_global
+from app.managed.tool import AgentTool, Desk, Done
+from app.tasks import service
+from app.tasks.delegation import parse_task
+from app.tasks.models import FINAL, MAX_DEPTH, Task, TaskPriority, TaskType
+from app.tasks.service import Delegation
+
+MOST_WAIT_S = 300
+_LOOK_EVERY_S = 0.25
+_STATUS = "select status from task where team_id = $1 and id = $2"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class DelegateTask(Strict):
+    agent: Annotated[str, Field(description="The colleague's slug, such as luke.")]
+    type: Annotated[TaskType, Field(description="The kind of work.")] = TaskType.RESEARCH
+    title: Annotated[str, Field(description="A short name for the task.", max_length=200)]
+    instructions: Annotated[str, Field(description="Everything the colleague needs to know to do it.")]
+    context: Annotated[str, Field(description="Background that may help.")] = ""
+    expected_output: Annotated[str, Field(description="What the result is to look like.")] = ""
+    priority: Annotated[TaskPriority, Field(description="How soon it is needed.")] = TaskPriority.NORMAL
+    budget_usd: Annotated[
+        Decimal | None, Field(description="US dollars of your own budget that it may spend; usually left out.", gt=0)
+    ] = None
+
+
+class CheckTaskStatus(Strict):
+    task_id: Annotated[str, Field(description="The id that delegate_task answered.")]
+    wait_seconds: Annotated[
+        int, Field(description="Wait up to this long for the task to end.", ge=0, le=MOST_WAIT_S)
+    ] = 0
+
+
+async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
+    run = desk.run
+    colleague = await session.scalar(
+        select(Agent).where(Agent.team_id == run.task.team_id, Agent.slug == asked.agent.removeprefix("@"))
+    )
+    if colleague is None:
+        raise NotFound(f"There is no agent '{asked.agent[:80]}' in this team. {await _colleagues(session, run.task)}")
+    wanted = Delegation(
+        spec=parse_task(asked.model_dump(exclude={"agent"}, exclude_none=True)),
+        assignee_id=colleague.id,
+        parent_id=run.task.id,
+        claim_token=run.token,
+    )
+    task = await service.delegate(
+        session, team_id=run.task.team_id, wanted=wanted, settings=desk.settings, actor=run.actor
+    )
+    name = to_global(Prefix.TASK, task.id)
+    return Done(f"Delegated to {colleague.slug} as {name}. Ask check_task_status for the result.", task.id)
+
+
+async def _colleagues(session: AsyncSession, task: Task) -> str:
+    slugs = await session.scalars(
+        select(Agent.slug)
+        .where(Agent.team_id == task.team_id, Agent.status == AgentStatus.ACTIVE, Agent.id != task.assignee_id)
+        .order_by(Agent.slug)
+        .limit(50)
+    )
+    return "There are: " + ", ".join(slugs)
+
+
+async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
+    """Until the task has ended or the wait is over. Meanwhile the place of this run is free for others."""
+    task_id = from_global(Prefix.TASK, asked.task_id, path="task_id")
+    async with desk.run.resting():
+        for _ in range(int(asked.wait_seconds / _LOOK_EVERY_S)):
+            with suppress(Unavailable):  # the database comes back, and so does what was waited for
+                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id)
+                if status is None or status in FINAL:
+                    return
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _status(session: AsyncSession, desk: Desk, asked: CheckTaskStatus) -> Done:
+    """Only of work below the own task: a task is no window into those of others."""
+    mine = desk.run.task
+    task = await session.scalar(
+        select(Task).where(
+            Task.team_id == mine.team_id,
+            Task.root_id == mine.root_id,
+            Task.id == from_global(Prefix.TASK, asked.task_id, path="task_id"),
+        )
+    )
+    if task is None:
+        raise NotFound("There is no such task in this chain of work.")
+    said = task.result if task.result is not None else task.error_message or task.progress
+    return Done(f"{task.status.value.upper()}: {said}" if said else task.status.value.upper())
+
+
+TASK_TOOLS = (
+    AgentTool(
+        name="delegate_task",
+        description="Give a task to a colleague. It is paid from your own budget. Answers the task's id at once; "
+        "the colleague works while you go on. What is still open when you end is cancelled.",
+        arguments=DelegateTask,
+        act=_delegate,
+        offered=lambda task: task.depth < MAX_DEPTH,
+    ),
+    AgentTool(
+        name="check_task_status",
+        description="The status of a task that you delegated, and its result when it has ended; can wait for that.",
+        arguments=CheckTaskStatus,
+        act=_status,
+        wait=_wait,
+        offered=lambda task: task.depth < MAX_DEPTH,
+    ),
+)
