@@ -59,7 +59,7 @@ async def retry(
         task.error_code = task.error_message = None
         task.attempts_allowed = task.attempts_made + ATTEMPTS
         task.due_at = due_at(at, task.priority)
-    tell(session, EventKind.TASK_REQUEUED, task, actor, attempt=task.attempts_made, reason=reason[:500])
+    tell(session, EventKind.TASK_REQUEUED, task, actor, attempt=task.attempts_made, reason=reason)
     return task
 
 
@@ -87,8 +87,9 @@ async def reassign(
         EventKind.TASK_REASSIGNED,
         task,
         actor,
+        former_assignee_id=before,
         fromAgentId=to_global(Prefix.AGENT, before),
-        reason=reason[:500],
+        reason=reason,
     )
     return task
 

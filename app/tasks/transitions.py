@@ -25,7 +25,7 @@ from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, over_limit
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
-from app.tasks.narration import tell
+from app.tasks.narration import tell, used
 from app.tasks.retry_policy import FailureCode, wait_before_retry
 
 LEASE_S = range(5, 301)
@@ -125,7 +125,7 @@ async def heartbeat(
         await session.flush()
         await budgets.charge(session, task.budget_id, cost)
     if progress is not None:
-        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=progress[:500])
+        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=progress, **used(task))
     return task
 
 
@@ -270,7 +270,7 @@ async def fail_attempt(
         actor,
         attempt=task.attempts_made,
         errorCode=failure.code,
-        error=failure.message[:500],
+        error=failure.message,
         readyAt=task.ready_at.isoformat(),
     )
 
