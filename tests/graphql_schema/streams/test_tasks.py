@@ -148,6 +148,8 @@ async def test_a_tree_is_followed_from_any_of_its_tasks(connect: Connect, writer
             ("only top", 1), ("top", 7), ("middle", 4), ("beside", 1), ("leaf", 3), ("side", 2))}  # fmt: skip
         await socket.subscribe(TREE, {"task": task_id(top), "after": start}, id="again")
         cursors = [(await socket.item("again"))["cursor"] for _ in range(11)]
+        await socket.subscribe(TREE, {"task": task_id(middle), "after": start}, id="middle again")
+        assert await told(socket, 6, "middle again") == replayed["middle"] + live["middle"]
         whole = replayed["top"] + live["top"]
         for place, cursor in enumerate(cursors):
             await socket.subscribe(TREE, {"task": task_id(top), "after": cursor}, id=cursor)
@@ -223,9 +225,12 @@ async def test_who_may_follow_which_task(parley: Parley, connect: Connect, write
     below = await desk.working(None, "ada", parent=has, title="below")
     leaf = await desk.delegate(None, "otto", parent=below, title="leaf")
     gave = await desk.delegate("luke", "mia", title="gave")
-    apart = await desk.delegate("kyra", "mia", title="apart")
+    apart = await desk.working("kyra", "zoe", title="apart")
+    moved = await desk.working(None, "pia", parent=apart, title="moved")
+    under = await desk.delegate(None, "mia", parent=moved, title="under what moved")
+    await reassign(desk, moved, "luke")
     async with connect(role=Role.AGENT) as luke, connect(role=Role.OPERATOR) as person:
-        for task in (has, below, leaf, gave):
+        for task in (has, below, leaf, gave, moved, under):
             await luke.subscribe(TREE, {"task": task_id(task)}, id=task.title)
             await luke.caught_up(task.title)
         await luke.subscribe(AGENT, {"agent": parley.home.agent_id})
