@@ -16,6 +16,7 @@ from graphql_schema.planner.exits import install
 from graphql_schema.query import Query
 from graphql_schema.scalars import CONFIG
 from graphql_schema.tasks import mutation as tasks
+from graphql_schema.tasks import subscription as task_streams
 from graphql_schema.tasks import types as task_types
 from graphql_schema.tasks import work
 from graphql_schema.team_files import mutation as team_files
@@ -55,7 +56,16 @@ Mutation = strawberry.type(
 )
 
 Subscription = strawberry.type(
-    type("Subscription", (), {"team_events": events.team_events, "agent_events": events.agent_events}),
+    type(
+        "Subscription",
+        (),
+        {
+            "team_events": events.team_events,
+            "agent_events": events.agent_events,
+            "task_events": task_streams.task_events,
+            "agent_task_events": task_streams.agent_task_events,
+        },
+    ),
     description="Everything that can be followed live, over WebSocket (graphql-transport-ws) or server-sent events.",
 )
 

@@ -16,6 +16,7 @@ from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
 from app.events.reading import END
+from app.events.subject import TaskSubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def append(
     team_id: UUID,
     actor: Actor,
     agent_id: UUID | None = None,
-    task_id: UUID | None = None,
+    task: TaskSubject | None = None,
     changes: dict[str, Any] | None = None,
 ) -> Event:
     """`changes` says what is new, by field; ids in it are global ones."""
@@ -46,7 +47,11 @@ def append(
         actor=actor.name,
         api_key_id=actor.api_key_id,
         agent_id=agent_id,
-        task_id=task_id,
+        task_id=task.id if task else None,
+        parent_task_id=task.parent_id if task else None,
+        root_task_id=task.root_id if task else None,
+        creator_id=task.creator_id if task else None,
+        former_assignee_id=task.former_assignee_id if task else None,
         changes={_camel(name): _shown(value) for name, value in (changes or {}).items()},
     )
     session.add(event)

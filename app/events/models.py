@@ -17,6 +17,9 @@ from app.ids import new_id
 class Event(Base):
     """One thing that happened. Ordered by (position, id): position follows the transaction, id the order inside it.
 
+    Of a task's event `agent_id` is the assignee; the task's place in its tree and the others whom it concerns are kept
+    beside it, so that whoever follows them finds the event by an index.
+
     No foreign keys: an event outlives what it tells of, and the writer has just written that row.
     """
 
@@ -27,6 +30,15 @@ class Event(Base):
         Index("ix_event_team_at", "team_id", "at", "id"),
         Index("ix_event_agent", "agent_id", "position", "id", postgresql_where=text("agent_id is not null")),
         Index("ix_event_task", "task_id", "position", "id", postgresql_where=text("task_id is not null")),
+        Index("ix_event_tree", "root_task_id", "position", "id", postgresql_where=text("root_task_id is not null")),
+        Index("ix_event_creator", "creator_id", "position", "id", postgresql_where=text("creator_id is not null")),
+        Index(
+            "ix_event_former_assignee",
+            "former_assignee_id",
+            "position",
+            "id",
+            postgresql_where=text("former_assignee_id is not null"),
+        ),
         {"postgresql_partition_by": "RANGE (at)"},
     )
 
@@ -39,6 +51,10 @@ class Event(Base):
     api_key_id: Mapped[UUID | None]
     agent_id: Mapped[UUID | None]
     task_id: Mapped[UUID | None]
+    parent_task_id: Mapped[UUID | None]
+    root_task_id: Mapped[UUID | None]
+    creator_id: Mapped[UUID | None]
+    former_assignee_id: Mapped[UUID | None]
     changes: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
@@ -25,6 +25,11 @@ class EventRow:
     kind: str
     agent_id: UUID | None
     at: datetime
+    task_id: UUID | None = None
+    parent_task_id: UUID | None = None
+    root_task_id: UUID | None = None
+    creator_id: UUID | None = None
+    former_assignee_id: UUID | None = None
 
     @property
     def place(self) -> Place:
@@ -33,18 +38,32 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Which events a stream is about."""
+    """Which events a stream is about: the team's, or those of one agent, one task, one tree or one party.
+
+    `root_id` is the first task of the task's tree; with it the tasks below `task_id` are followed, too. A party is an
+    agent that gives, has or had a task.
+    """
 
     team_id: UUID
     kinds: frozenset[EventKind] | None = None
     agent_id: UUID | None = None
+    task_id: UUID | None = None
+    root_id: UUID | None = None
+    party_id: UUID | None = None
 
     def matches(self, row: EventRow) -> bool:
         return (
             row.team_id == self.team_id
             and (self.kinds is None or row.kind in self.kinds)
             and (self.agent_id is None or row.agent_id == self.agent_id)
+            and (self.task_id is None or self._has_task(row))
+            and (self.party_id is None or self.party_id in (row.agent_id, row.creator_id, row.former_assignee_id))
         )
+
+    def _has_task(self, row: EventRow) -> bool:
+        if self.root_id is None:
+            return row.task_id == self.task_id
+        return self.task_id in (row.task_id, row.parent_task_id, row.root_task_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +88,35 @@ from event_clock left join lateral (
     select position, id from event where position < (select event_horizon()) order by position desc, id desc limit 1
 ) as newest on true
 """.replace("{last}", str(LAST_ID))
-_TAIL = """
-select position, id, team_id, kind, agent_id, at, position < (select event_horizon()) as ready from event
+_COLUMNS = [field.name for field in fields(EventRow)]
+_ROW = ", ".join(_COLUMNS)
+_TAIL = f"""
+select {_ROW}, position < (select event_horizon()) as ready from event
 where (position, id) > ($1, $2) order by position, id limit $3
 """
-_TOPIC = f"""
-select position, id, team_id, kind, agent_id, at, end_position, end_id
-from ({END}) as ending left join lateral (
-    select position, id, team_id, kind, agent_id, at from event
-    where team_id = $4 and (position, id) > ($1, $2) and position < (select event_horizon())
-        and ($5::text[] is null or kind = any($5)) and ($6::uuid is null or agent_id = $6)
-    order by position, id limit $3
-) as event on true
-"""
+
+
+def _topic(*conditions: str) -> str:
+    """Each condition is read by its own index, in order and no further than needed; what several find comes once."""
+    found = " union ".join(
+        f"""(select {_ROW} from event
+        where team_id = $4 and (position, id) > ($1, $2) and position < (select event_horizon())
+            and ($5::text[] is null or kind = any($5)) and {condition}
+        order by position, id limit $3)"""
+        for condition in conditions
+    )
+    return f"""
+    select {_ROW}, end_position, end_id from ({END}) as ending left join lateral (
+        select {_ROW} from ({found}) as found order by position, id limit $3
+    ) as event on true
+    """
+
+
+_OF_TEAM = _topic("true")
+_OF_AGENT = _topic("agent_id = $6")
+_OF_TASK = _topic("task_id = $6")
+_OF_TREE = _topic("root_task_id = $6 and $7 in (task_id, parent_task_id, root_task_id)")
+_OF_PARTY = _topic("agent_id = $6", "creator_id = $6", "former_assignee_id = $6")
 _STATE = f"""
 select end_position, end_id, floor, shift + pg_snapshot_xmax(pg_current_snapshot())::text::bigint as future,
     (select coalesce(max(position), 0) from event) as newest
@@ -99,7 +134,8 @@ async def tail(database: Database, after: Place, limit: int) -> Batch:
 
 async def read_topic(database: Database, topic: Topic, after: Place, limit: int) -> Batch:
     kinds = None if topic.kinds is None else [kind.value for kind in topic.kinds]
-    found = await database.fetch(_TOPIC, *after, limit, topic.team_id, kinds, topic.agent_id)
+    sql, arguments = _asked(topic)
+    found = await database.fetch(sql, *after, limit, topic.team_id, kinds, *arguments)
     rows = [_event(row) for row in found if row["id"] is not None]
     if len(rows) == limit:
         return Batch(rows, rows[-1].place, full=True)
@@ -107,8 +143,19 @@ async def read_topic(database: Database, topic: Topic, after: Place, limit: int)
     return Batch(rows, max(after, (found[0]["end_position"], found[0]["end_id"])))
 
 
+def _asked(topic: Topic) -> tuple[str, list[UUID]]:
+    """The narrowest statement for a topic, and its arguments."""
+    if topic.party_id is not None:
+        return _OF_PARTY, [topic.party_id]
+    if topic.task_id is not None and topic.root_id is not None:
+        return _OF_TREE, [topic.root_id, topic.task_id]
+    if topic.task_id is not None:
+        return _OF_TASK, [topic.task_id]
+    return (_OF_TEAM, []) if topic.agent_id is None else (_OF_AGENT, [topic.agent_id])
+
+
 def _event(row: asyncpg.Record) -> EventRow:
-    return EventRow(row["position"], row["id"], row["team_id"], row["kind"], row["agent_id"], row["at"])
+    return EventRow(*(row[name] for name in _COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)

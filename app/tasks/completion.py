@@ -18,7 +18,7 @@ from app.tasks import attempts
 from app.tasks.ending import NO_COST, lock_all
 from app.tasks.failures import Usage
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskStatus
-from app.tasks.narration import tell
+from app.tasks.narration import end_of, tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ async def complete_plain(session: AsyncSession, wanted: Collection[Completion], 
         task.error_code = task.error_message = None
         task.status, task.finished_at = TaskStatus.COMPLETED, at
         task.claim_token = task.lease_until = task.deadline = None
-        tell(session, EventKind.TASK_COMPLETED, task, actor)
+        tell(session, EventKind.TASK_COMPLETED, task, actor, **end_of(task))
         completed.add(one.claim_token)
         ended.append(task)
     await _free_dependants(session, ended)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -71,7 +72,7 @@ def resolve(
     letter.resolved_by, letter.resolved_at, letter.note = actor.name, now(), note or None
     replayed = state is DeadLetterState.REPLAYED
     kind = EventKind.DEAD_LETTER_REPLAYED if replayed else EventKind.DEAD_LETTER_DISCARDED
-    told = {"deadLetterId": to_global(Prefix.DEAD_LETTER, letter.id), "note": note[:500]}
+    told: dict[str, Any] = {"deadLetterId": to_global(Prefix.DEAD_LETTER, letter.id), "note": note}
     if replay_id is not None:
         told["replayId"] = to_global(Prefix.TASK, replay_id)
     tell(session, kind, task, actor, **told)

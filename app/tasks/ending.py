@@ -23,7 +23,7 @@ from app.tasks import attempts
 from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskDependency, TaskStatus
-from app.tasks.narration import tell
+from app.tasks.narration import end_of, tell
 
 NO_COST = Decimal(0)
 _EVENT = {
@@ -175,8 +175,6 @@ async def _mark(
             remember_bell(session, Bell.WORK)  # whoever runs it is to stop
     task.status, task.finished_at = status, at
     task.claim_token = task.lease_until = task.deadline = None
-    told = {}
     if failure is not None:
         task.error_code, task.error_message = failure.code, failure.message
-        told = {"errorCode": failure.code, "error": failure.message[:500]}
-    tell(session, _EVENT[status], task, actor, **told)
+    tell(session, _EVENT[status], task, actor, **end_of(task))

@@ -60,7 +60,7 @@ async def retry(
         task.error_code = task.error_message = None
         task.attempts_allowed = task.attempts_made + ATTEMPTS
         task.due_at = due_at(at, task.priority)
-    requeued(session, task, actor, reason=reason[:500])
+    requeued(session, task, actor, reason=reason)
     return task
 
 
@@ -88,8 +88,9 @@ async def reassign(
         EventKind.TASK_REASSIGNED,
         task,
         actor,
+        former_assignee_id=before,
         fromAgentId=to_global(Prefix.AGENT, before),
-        reason=reason[:500],
+        reason=reason,
     )
     remember_bell(session, Bell.WORK)
     return task

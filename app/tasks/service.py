@@ -92,8 +92,8 @@ async def delegate(
         task,
         actor,
         title=task.title,
-        type=task.type.value,
-        priority=task.priority.value,
+        type=task.type,
+        priority=task.priority,
         creatorId=to_global(Prefix.AGENT, creator_id),
     )
     remember_bell(session, Bell.WORK)

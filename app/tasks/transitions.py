@@ -26,7 +26,7 @@ from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, over_limit
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
-from app.tasks.narration import tell
+from app.tasks.narration import tell, used
 from app.tasks.retry_policy import FailureCode, wait_before_retry
 
 LEASE_S = range(5, 301)
@@ -137,7 +137,7 @@ async def heartbeat(
         await session.flush()
         await budgets.charge(session, task.budget_id, cost)
     if news:
-        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=task.progress[:500])
+        tell(session, EventKind.TASK_PROGRESSED, task, actor, progress=task.progress, **used(task))
     return task
 
 
@@ -287,7 +287,7 @@ async def fail_attempt(
     task.ready_at = at + wait
     if failure.wait is not None:
         task.attempts_allowed += 1
-    requeued(session, task, actor, errorCode=failure.code, error=failure.message[:500])
+    requeued(session, task, actor, errorCode=failure.code, error=failure.message)
 
 
 def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:

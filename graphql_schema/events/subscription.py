@@ -1,8 +1,9 @@
-"""Subscriptions to the event log."""
+"""Subscriptions to the event log: what all of them send, and those to a team and to an agent."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Union
+from uuid import UUID
 
 import strawberry
 
@@ -38,7 +39,7 @@ StreamItem = Annotated[
     Union[Event, CaughtUp, Gap],  # noqa: UP007  Strawberry needs a union that it can name
     strawberry.union("StreamItem", description="An event, or a word about the stream itself."),
 ]
-_AFTER = (
+AFTER = (
     Annotated[
         Cursor | None,
         strawberry.argument(
@@ -56,7 +57,7 @@ async def _team_topic(principal: Principal, database: Database, arguments: dict[
     return Topic(principal.team_id, frozenset(kinds) if kinds is not None else None)
 
 
-async def _agent_topic(principal: Principal, database: Database, arguments: dict[str, Any]) -> Topic:
+async def followed_agent(principal: Principal, database: Database, arguments: dict[str, Any]) -> UUID:
     """An agent's own key may follow that agent; other roles need the right to read events."""
     agent_id = from_global(Prefix.AGENT, arguments["agentId"], path="agentId")
     if principal.role is Role.AGENT:
@@ -69,7 +70,11 @@ async def _agent_topic(principal: Principal, database: Database, arguments: dict
     )
     if not found:
         raise NotFound("There is no such agent in this team.")
-    return Topic(principal.team_id, agent_id=agent_id)
+    return agent_id
+
+
+async def _agent_topic(principal: Principal, database: Database, arguments: dict[str, Any]) -> Topic:
+    return Topic(principal.team_id, agent_id=await followed_agent(principal, database, arguments))
 
 
 team_events = stream(
@@ -79,7 +84,7 @@ team_events = stream(
             Annotated[list[EventKind] | None, strawberry.argument(description="Only these kinds; all by default.")],
             strawberry.UNSET,
         ),
-        "after": _AFTER,
+        "after": AFTER,
     },
     "What happens in the team, in one order, without gap or repeat.",
     _team_topic,
@@ -88,7 +93,7 @@ agent_events = stream(
     StreamItem,
     {
         "agent_id": Annotated[strawberry.ID, strawberry.argument(description="The agent's id.")],
-        "after": _AFTER,
+        "after": AFTER,
     },
     "What happens to one agent, in one order, without gap or repeat.",
     _agent_topic,

@@ -41,7 +41,9 @@ class Event(Node):
     actor: str = column(
         "Who did it: the name of the key that was used, or `parley` for the server.", filter=True, group=True
     )
-    changes: JSON = column("What changed: new values by field name. Its keys depend on the kind.")
+    changes: JSON = column(
+        "What changed: new values by field name. Its keys depend on the kind; a task's texts are cut to 500 characters."
+    )
     cursor: Cursor = expression(
         "The event's place in the log. Give it as `after` to go on behind this event.",
         event_cursor,

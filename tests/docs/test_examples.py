@@ -1,8 +1,9 @@
 """Every example in the README and the docs works as it stands.
 
 A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
-given, stand for an agent's id, `COLLEAGUE_ID` for another's. What the page on delegation turns on first is on. A
-subscription has to catch up. A `bash` block is run by bash, in order within its page.
+given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's. What the page on
+delegation turns on first is on. A subscription has to catch up. A `bash` block is run by bash, in order within its
+page.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
 
     needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
+    if "task" in variables:
+        variables["task"] = await delegated(demo, agent, colleague)
 
     if node.operation is OperationType.SUBSCRIPTION:
         assert "CaughtUp" in await first_item(demo, operation, variables)
@@ -63,6 +66,14 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
         assert None not in data.values(), data
         if node.operation is OperationType.MUTATION:
             assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+
+
+async def delegated(demo: Parley, agent: str, colleague: str) -> str:
+    """A task, as the page on delegation makes one."""
+    turn_on, ask = (dict(examples("graphql"))[f"delegate.md:{number}"] for number in (1, 2))
+    await demo.run(turn_on, secret=KEY)
+    made = await demo.run(ask.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), secret=KEY)
+    return str(made["delegateTask"]["task"]["id"])
 
 
 async def first_item(demo: Parley, operation: str, variables: dict[str, str]) -> str:

@@ -155,21 +155,24 @@ def assert_reveals_nothing(name: str, answer: dict[str, Any]) -> None:
 
 
 async def test_no_subscription_follows_another_team(parley: Parley) -> None:
+    other_id = to_global(Prefix.TEAM, parley.other.id)
+    foreign_things = await foreign_ids(parley, parley.other, other_id)
     tried = set()
     for role in Role:
-        for name, document, variables in root_operations(CORE.subscription_type, "subscription", parley.other.agent_id):
-            tried.add(name)
-            answer = await parley.client.post(
-                "/graphql",
-                json={"query": document, "variables": variables},
-                headers={
-                    "Authorization": f"Bearer {parley.home.secrets[role]}",
-                    "Accept": "text/event-stream",
-                },
-            )
-            assert any(code in answer.text for code in NO_SUCH_THING), (name, role, answer.text)
+        for foreign in foreign_things:
+            for name, document, variables in root_operations(CORE.subscription_type, "subscription", foreign):
+                tried.add(name)
+                answer = await parley.client.post(
+                    "/graphql",
+                    json={"query": document, "variables": variables},
+                    headers={
+                        "Authorization": f"Bearer {parley.home.secrets[role]}",
+                        "Accept": "text/event-stream",
+                    },
+                )
+                assert any(code in answer.text for code in NO_SUCH_THING), (name, role, answer.text)
 
-    assert "agentEvents" in tried
+    assert {"agentEvents", "taskEvents", "agentTaskEvents"} <= tried
 
 
 async def test_database_itself_refuses_a_link_across_teams(parley: Parley) -> None:

@@ -8,6 +8,7 @@ from graphql_schema.planner.plan import INTROSPECTION_COST, MUTATION_COST
 from graphql_schema.transport.intake import REFUSED_POINTS
 from tests.fixtures.parley import Parley
 
+STREAMS = ("teamEvents", 'agentEvents(agentId: "x")', 'taskEvents(taskId: "x")', 'agentTaskEvents(agentId: "x")')
 NESTED = "agents(first: 100) { nodes { team { %s } } }"
 
 
@@ -21,12 +22,13 @@ async def spent(parley: Parley, query: str) -> int:
 
 async def test_subscription_that_reads_too_much_for_each_event_is_refused(parley: Parley) -> None:
     huge = "agent { team { " + NESTED % (NESTED % "id") + " } }"
-    query = "subscription { teamEvents { ... on Event { " + huge + " } } }"
     headers = {"Authorization": f"Bearer {next(iter(parley.home.secrets.values()))}", "Accept": "text/event-stream"}
 
-    answer = await parley.client.post("/graphql", json={"query": query}, headers=headers)
+    for stream in STREAMS:
+        query = "subscription { " + stream + " { ... on Event { " + huge + " } } }"
+        answer = await parley.client.post("/graphql", json={"query": query}, headers=headers)
 
-    assert "COST_LIMIT_EXCEEDED" in answer.text
+        assert "COST_LIMIT_EXCEEDED" in answer.text, stream
 
 
 async def test_bad_argument_in_a_subscription_is_refused_when_it_is_opened(parley: Parley) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 import pytest
+from sqlalchemy import text
 
 from app.config import load_settings
 from app.db.engine import Database
@@ -19,7 +21,8 @@ from app.errors import AppError
 from app.events.cursor import LAST_ID, EventCursor, InvalidCursor, decode
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, append, own_cursor
-from app.events.reading import Place, Topic, log_state, read_topic, tail
+from app.events.reading import EventRow, Place, Topic, _asked, log_state, read_topic, tail
+from app.events.subject import TaskSubject
 from app.ids import new_id
 from app.upgrade import upgrade
 
@@ -104,6 +107,78 @@ async def test_an_empty_log_ends_at_its_floor(database: Database, transaction: T
     assert (await log_state(database)).end == (0, LAST_ID) == (cursor.position, cursor.event_id)
 
 
+async def test_memory_and_log_agree_on_who_is_told(database: Database, transaction: Transactions) -> None:
+    """Random events of few tasks and agents; each topic is replayed in pages of any size."""
+    tasks, agents = [new_id() for _ in range(4)], [new_id() for _ in range(4)]
+    async with transaction() as session:
+        for number in range(300):
+            root, parent, task = random.choices(tasks, k=3)
+            former = random.choice([None, random.choice(agents)])
+            subject = TaskSubject(task, root, random.choice([None, parent]), random.choice(agents), former)
+            append(
+                session,
+                random.choice([EventKind.TASK_CREATED, EventKind.AGENT_UPDATED]),
+                team_id=TEAM,
+                actor=SYSTEM,
+                agent_id=random.choice([None, *agents]),
+                task=random.choice([None, subject, subject]),
+                changes={"n": number},
+            )
+    topics = [
+        Topic(TEAM),
+        Topic(TEAM, frozenset({EventKind.TASK_CREATED}), agent_id=agents[0]),
+        Topic(TEAM, task_id=tasks[0]),
+        *(Topic(TEAM, task_id=tasks[0], root_id=root) for root in tasks),
+        Topic(TEAM, party_id=agents[0]),
+        Topic(TEAM, frozenset({EventKind.TASK_CREATED}), party_id=agents[0]),
+        Topic(new_id(), task_id=tasks[0]),
+    ]
+    while (batch := await tail(database, (0, LAST_ID), 1000)).hidden:  # noqa: ASYNC110  other tests hide events, too
+        await asyncio.sleep(0.01)
+
+    for topic in topics:
+        # Random rows contradict themselves: in a real log whatever is below a task has the root of its tree.
+        expected = [row for row in batch.rows if topic.matches(row) and topic.root_id in (None, row.root_task_id)]
+        assert await _replayed(database, topic) == expected
+        assert bool(expected) == (topic.team_id == TEAM)
+
+
+async def _replayed(database: Database, topic: Topic) -> list[EventRow]:
+    place, found, full = (0, LAST_ID), list[EventRow](), True
+    while full:
+        batch = await read_topic(database, topic, place, random.randint(1, 40))
+        place, full = batch.through, batch.full
+        found += batch.rows
+    return found
+
+
+async def test_a_replay_reads_by_its_own_index(database: Database, transaction: Transactions) -> None:
+    """Given a log of others' events, each topic is found without reading them."""
+    async with transaction() as session:
+        await session.execute(
+            text(
+                "insert into event (id, team_id, kind, actor, agent_id, task_id, root_task_id, creator_id, "
+                "former_assignee_id) select gen_random_uuid(), :team, 'task.created', 'x', gen_random_uuid(), "
+                "gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), null from generate_series(1, 5000)"
+            ),
+            {"team": TEAM},
+        )
+        await session.execute(text("analyze event"))
+    any_id = new_id()
+    expected = {
+        Topic(TEAM, agent_id=any_id): {"agent_id"},
+        Topic(TEAM, task_id=any_id): {"task_id"},
+        Topic(TEAM, task_id=any_id, root_id=any_id): {"root_task_id"},
+        Topic(TEAM, party_id=any_id): {"agent_id", "creator_id", "former_assignee_id"},
+    }
+
+    for topic, columns in expected.items():
+        sql, arguments = _asked(topic)
+        plan = await database.fetch(f"explain {sql}", 0, LAST_ID, 100, TEAM, None, *arguments)
+        used = set(re.findall(r"Index Cond: \(\(?(\w+_id) = ", "\n".join(row[0] for row in plan)))
+        assert used == columns, "\n".join(row[0] for row in plan)
+
+
 @pytest.fixture
 async def crashing(own_postgres: EmbeddedPostgres) -> AsyncIterator[tuple[Database, Transactions]]:
     await asyncio.to_thread(upgrade, own_postgres.url())
@@ -153,9 +228,9 @@ def test_cursors_are_opaque_and_their_own() -> None:
     cursor = EventCursor(7, new_id(), TEAM)
 
     assert decode(cursor.encode(), TEAM) == cursor
-    for text, reason in ((cursor.encode()[:-1], "MALFORMED"), ("", "MALFORMED"), (cursor.encode() + "A", "MALFORMED")):
+    for wrong, reason in ((cursor.encode()[:-1], "MALFORMED"), ("", "MALFORMED"), (cursor.encode() + "A", "MALFORMED")):
         with pytest.raises(InvalidCursor) as refused:
-            decode(text, TEAM)
+            decode(wrong, TEAM)
         assert refused.value.details == {"reason": reason}
     with pytest.raises(InvalidCursor) as refused:
         decode(cursor.encode(), UUID(int=1))
