@@ -30,6 +30,11 @@ SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they 
 STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is executed once per event.")
 SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
+MODEL_RUNS = Counter(
+    "parley_model_runs_total", "Runs of managed agents.", ["provider", "outcome"]
+)  # outcome: answered, retry, wait, final, cancelled
+MODEL_TOKENS = Counter("parley_model_tokens_total", "Tokens sent to models and answered by them.", ["provider"])
+MODEL_UNPRICED = Counter("parley_model_unpriced_total", "Responses of models whose price is not known.")
 
 
 def record(transport: str, operation: str, outcome: str, seconds: float | None) -> None:

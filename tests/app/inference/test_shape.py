@@ -1,0 +1,81 @@
+"""Objects that the offline model makes fit their schemas, whatever these ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.config import MODEL_PROVIDERS, load_settings
+from app.errors import ConfigurationError
+from app.inference.fit import problems
+from app.inference.offline.material import MOST_CHARACTERS, Material
+from app.inference.offline.shape import Shape
+from app.inference.prompt import Assignment, Source
+from app.inference.providers import PROVIDERS
+
+TASK = Assignment(
+    "analyze", "Caches", "Compare the caches.", context="Valkey is fast. Mail ada@example.org by 2026-05-01."
+)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "string", "minLength": 300, "maxLength": 310},
+        {"type": "string", "maxLength": 3},
+        {"type": "string", "pattern": "^[a-z]+$"},
+        {"type": "string", "format": "email"},
+        {"type": ["null", "string"]},
+        {"type": "integer", "minimum": 10, "maximum": 12},
+        {"type": "integer", "exclusiveMinimum": 7, "multipleOf": 4},
+        {"type": "number", "exclusiveMaximum": 0.3},
+        {"type": "array", "items": {"type": "string"}, "minItems": 7, "uniqueItems": True},
+        {"type": "array", "items": {"type": "string"}, "maxItems": 0},
+        {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1},
+        {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+        {"allOf": [{"type": "object", "properties": {"a": {"const": 1}}}, {"required": ["a"]}]},
+        {
+            "oneOf": [
+                {"type": "null"},
+                {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]},
+            ]
+        },
+        {"$ref": "#/$defs/tree"},
+        {"type": "object", "additionalProperties": {"type": "boolean"}},
+        {"const": {"exactly": "this"}},
+        {},
+    ],
+)
+def test_what_is_made_fits(inner: dict[str, Any]) -> None:
+    tree = {"type": "object", "properties": {"label": {"type": "string"}, "below": {"$ref": "#/$defs/tree"}}}
+    schema = {"type": "object", "properties": {"value": inner}, "required": ["value"], "$defs": {"tree": tree}}
+
+    made = Shape(schema, Material(TASK, TASK.instructions)).fill()
+
+    assert problems(schema, made) == []
+    assert "value" in made
+
+
+def test_a_schema_from_elsewhere_is_not_fetched() -> None:
+    assert problems({"$ref": "http://127.0.0.1:1/schema.json"}, {}) == [
+        "the schema cannot be used: Unresolvable: http://127.0.0.1:1/schema.json"
+    ]
+
+
+def test_material_is_bounded_and_the_first_of_equals_counts() -> None:
+    long = Source("a book", "Sentence about caches. " * (MOST_CHARACTERS // 10))
+    material = Material(Assignment("summarize", "Caches", "Sum up.", sources=[long]), "Sum up.")
+
+    assert material.points(1)[0].text == "Sentence about caches."
+    assert sum(len(one.text) for one in material.sentences) <= MOST_CHARACTERS
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "openai:", "nobody:model", "", "offline:x"])
+def test_a_tier_with_an_unknown_model_stops_the_start_and_names_itself(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="PARLEY_MODEL_TIER_1: must be offline or one of anthropic:<model>"):
+        load_settings(model_tier_1=name)
+
+
+def test_the_settings_know_the_providers() -> None:
+    assert tuple(PROVIDERS) == MODEL_PROVIDERS
