@@ -15,7 +15,7 @@ from app.inference.request import Used
 
 MAX_WAIT_S = 3600.0  # a provider that asks for more is asked again after this
 _LONGEST_REASON = 300
-_SECRETS = re.compile(r"\b(?:sk|pk|rk|key)[-_][\w*-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+_SECRETS = re.compile(r"\bsk-\S+|\bBearer\s+\S+|[\w*+/=-]{20,}", re.IGNORECASE)  # what is long enough to be a key
 
 
 class Sort(StrEnum):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_ai import Agent, ModelRetry, StructuredDict
 from pydantic_ai.agent import AgentRun
-from pydantic_ai.exceptions import AgentRunError, ContentFilterError, UserError
+from pydantic_ai.exceptions import AgentRunError, ContentFilterError
 from pydantic_ai.messages import ModelMessage, ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRunResult
@@ -19,7 +19,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from app.inference.failures import InferenceFailed, Sort, failure
-from app.inference.fit import problems
+from app.inference.fit import problems, weight
 from app.inference.meter import Meter
 from app.inference.offline.model import NOTE, OfflineModel
 from app.inference.providers import PROVIDERS, Providers
@@ -30,12 +30,14 @@ from app.observability import metrics
 _REPAIRS = 1  # times that a model is told why its output does not fit
 _SPARE_REQUESTS = 3 + CORRECTIONS + _REPAIRS  # beyond one per tool call, so that no model can go in circles for ever
 
+_HEAVIEST_SCHEMA = 2_000  # parts: all of them are sent with every request
+
 
 async def run(request: Request, progress: Progress, providers: Providers) -> Answer:
     """The answer, or InferenceFailed with what was used. Cancelling it ends the request to the model at once."""
     provider = request.model.partition(":")[0]
     running = _Run(request, Meter(request.limits, provider, progress), progress)
-    outcome = "cancelled"
+    outcome = "stopped"
     try:
         answer = await running.through(_model(request, providers), providers.request_timeout_s)
         outcome = "answered"
@@ -93,12 +95,14 @@ class _Run:
         schema = self._request.output_schema
         if schema is None:
             return str
-        try:
-            return StructuredDict(schema, name="result", description=schema.get("description") or "The task's result.")
-        except UserError as error:
+        if schema.get("type") != "object" or weight(schema) > _HEAVIEST_SCHEMA:
             raise InferenceFailed(
-                "OUTPUT_SCHEMA_UNSUPPORTED", f"Models cannot be asked for this output: {error}", Sort.FINAL
-            ) from None
+                "OUTPUT_SCHEMA_UNSUPPORTED",
+                f"A model can only be asked for an object, by a schema that does not refer to itself and has at most "
+                f"{_HEAVIEST_SCHEMA} parts with its references replaced.",
+                Sort.FINAL,
+            )
+        return StructuredDict(schema, name="result", description=schema.get("description") or "The task's result.")
 
     def _fitting(self, output: dict[str, Any]) -> dict[str, Any]:
         self._misfits = problems(self._request.output_schema or {}, output)

@@ -32,7 +32,7 @@ SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted becau
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 MODEL_RUNS = Counter(
     "parley_model_runs_total", "Runs of managed agents.", ["provider", "outcome"]
-)  # outcome: answered, retry, wait, final, cancelled
+)  # outcome: answered, retry, wait, final, stopped
 MODEL_TOKENS = Counter("parley_model_tokens_total", "Tokens sent to models and answered by them.", ["provider"])
 MODEL_UNPRICED = Counter("parley_model_unpriced_total", "Responses of models whose price is not known.")
 

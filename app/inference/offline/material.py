@@ -12,7 +12,7 @@ from typing import Any
 
 from app.inference.prompt import Assignment, Source
 
-MOST_CHARACTERS = 200_000  # of all texts together: the ranking runs on the event loop
+MOST_CHARACTERS = 50_000  # of all texts together: the ranking runs on the event loop
 LONGEST_SENTENCE = 400
 _BREAKS = re.compile(r"(?<=[.!?])\s+(?=[\"'(\[]?[A-ZÀ-ÞА-Я0-9])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•>#]+|\d+[.)])\s+")
@@ -44,7 +44,7 @@ def sentences(text: str) -> list[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return text if len(text) <= most else (text[: most - 1].rstrip() + "…")[:most]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,22 +14,23 @@ from typing import Any
 from app.inference.fit import problems
 from app.inference.offline.enumeration import pick
 from app.inference.offline.material import Material, Sentence, shortened
+from app.inference.offline.schema import DEEPEST, MISSING, kind, named, resolved, within
 from app.inference.offline.templates import SIGNATURE, summary
 from app.inference.offline.vote import choose
 
-_DEEPEST = 12
 _OPTIONAL_DEPTH = 4  # below this only what is required is filled, so that a schema that contains itself ends
 _ITEMS = 5
-_PATH = re.compile(r"[\w./-]*\w\.(?!\d)\w{1,8}\b")
+_MOST_ITEMS = 100  # however many a schema demands
+_LONGEST = 10_000
+_PATH = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?!\d)\w{1,8}\b")
 _LINE = re.compile(r"\bline\s+(\d+)|:(\d+)\b", re.IGNORECASE)
 _FORMATS = {
     "date-time": (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)"), "1970-01-01T00:00:00Z"),
     "date": (re.compile(r"\d{4}-\d\d-\d\d"), "1970-01-01"),
-    "email": (re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"), "nobody@example.org"),
+    "email": (re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+"), "nobody@example.org"),
     "uri": (re.compile(r"https?://\S+[\w/]"), "https://example.org/"),
     "uuid": (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "00000000-0000-0000-0000-000000000000"),
 }
-_UNSUPPORTED = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Shape:
 
     def arguments(self, hints: dict[str, Any], about: str) -> dict[str, Any]:
         """Only what is required, from what it is about, and what the hints say."""
-        properties = self._resolved(self._root).get("properties", {})
-        required = self._resolved(self._root).get("required", [])
+        properties = resolved(self._root, self._root).get("properties", {})
+        required = resolved(self._root, self._root).get("required", [])
         return {
             name: hints[name]
             if name in hints
@@ -65,47 +66,25 @@ class Shape:
         }
 
     def _value(self, schema: Any, place: _Place) -> Any:
-        schema = self._resolved(schema)
-        if place.depth > _DEEPEST:
+        schema = resolved(self._root, schema)
+        if place.depth > DEEPEST:
             return None
         if "const" in schema:
             return schema["const"]
-        if (given := self._given(schema, place.name)) is not _UNSUPPORTED:
+        if (given := self._given(schema, place.name)) is not MISSING:
             return given
         if "enum" in schema:
             return self._chosen(schema["enum"], place)
-        fill = _FILLERS.get(_kind(schema))
+        fill = _FILLERS.get(kind(schema))
         return fill(self, schema, place) if fill else None
-
-    def _resolved(self, schema: Any) -> dict[str, Any]:
-        """References followed, alternatives decided (the first that is not null), parts put together."""
-        for _ in range(_DEEPEST):
-            if not isinstance(schema, dict):
-                return {}
-            if isinstance(reference := schema.get("$ref"), str):
-                schema = {**self._referred(reference), **{key: schema[key] for key in schema if key != "$ref"}}
-            elif choices := schema.get("anyOf") or schema.get("oneOf"):
-                rest = {key: schema[key] for key in schema if key not in {"anyOf", "oneOf"}}
-                schema = {**rest, **next((one for one in choices if _kind(one) != "null"), {})}
-            elif parts := schema.get("allOf"):
-                schema = _together({key: schema[key] for key in schema if key != "allOf"}, parts)
-            else:
-                return schema
-        return {}
-
-    def _referred(self, reference: str) -> dict[str, Any]:
-        found: Any = self._root
-        for step in reference.removeprefix("#/").split("/"):
-            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) else {}
 
     def _given(self, schema: dict[str, Any], name: str) -> Any:
         """A value of the same name in the task's input, if it fits."""
-        found = _named(self._material.task.given or {}, name)
-        fits = found is not _UNSUPPORTED and _kind(schema) not in {"object", "array"} and not problems(
+        found = named(self._material.task.given or {}, name)
+        fits = found is not MISSING and kind(schema) not in {"object", "array"} and not problems(
             {**schema, "$defs": self._root.get("$defs", {})}, found
         )  # fmt: skip
-        return found if fits else _UNSUPPORTED
+        return found if fits else MISSING
 
     def _chosen(self, among: Sequence[Any], place: _Place) -> Any:
         if self._options and set(self._options) <= set(among):
@@ -120,20 +99,20 @@ class Shape:
             needed = name in required
             if needed or place.depth < _OPTIONAL_DEPTH:
                 value = self._value(inner, _Place(name, place.depth + 1, needed, place.about))
-                if value is not _UNSUPPORTED:
+                if value is not MISSING:
                     filled[name] = value
         return filled
 
     def _array(self, schema: dict[str, Any], place: _Place) -> list[Any]:
-        least, most = schema.get("minItems", 0), schema.get("maxItems", _ITEMS)
-        items = self._resolved(schema.get("items", {}))
+        least, most = min(schema.get("minItems", 0), _MOST_ITEMS), schema.get("maxItems", _ITEMS)
+        items = resolved(self._root, schema.get("items", {}))
         inner = _Place(_singular(place.name), place.depth + 1)
         if place.depth >= _OPTIONAL_DEPTH and not least:
             return []
         subjects = self._subjects(place.name, max(least, min(most, _ITEMS)), least)
         if "enum" in items:
             return list(dict.fromkeys(items["enum"]))[:least]
-        if _kind(items) == "string":
+        if kind(items) == "string":
             return [self._limited(items, subject.text) for subject in subjects]
         return [self._value(items, _Place(inner.name, inner.depth, about=subject)) for subject in subjects]
 
@@ -152,7 +131,7 @@ class Shape:
             return self._formatted(schema["format"], said)
         if name in {"file", "path", "filename"}:
             found = _PATH.search(said or "") or _PATH.search(" ".join(one.text for one in material.sentences))
-            return found[0] if found else ("unknown" if place.required else _UNSUPPORTED)
+            return found[0] if found else ("unknown" if place.required else MISSING)
         if name in {"reason", "rationale", "why", "justification"} and self._options:
             return self._limited(schema, choose(self._options, material).reason)
         if name.endswith("id"):
@@ -160,7 +139,9 @@ class Shape:
         if name in {"notes", "note", "remarks"}:
             return self._limited(schema, SIGNATURE)
         if name in {"suggestion", "fix", "recommendation"}:
-            return self._limited(schema, f"Look at: {said}") if said else _UNSUPPORTED
+            return (
+                self._limited(schema, f"Look at: {said or material.task.title}") if said or place.required else MISSING
+            )
         if name in {"title", "name", "headline", "subject"}:
             return self._limited(schema, said or material.task.title)
         return self._limited(schema, said or summary(material))
@@ -177,22 +158,20 @@ class Shape:
         if pattern := schema.get("pattern"):
             candidates = [text, *text.split(), *self._material.terms(50), "a", "A", "1"]
             text = next((one for one in candidates if not problems({"pattern": pattern}, one)), text)
-        least = schema.get("minLength", 0)
+        least = min(schema.get("minLength", 0), _LONGEST)
         if len(text) < least:
             text = f"{text} {SIGNATURE} " * (least // len(SIGNATURE) + 1)
-        return shortened(text, max(schema.get("maxLength", 2_000), 1))
+        return shortened(text, min(schema.get("maxLength", _LONGEST), _LONGEST))
 
     def _number(self, schema: dict[str, Any], place: _Place) -> Any:
         name = place.name.casefold()
-        whole = _kind(schema) == "integer"
+        whole = kind(schema) == "integer"
         if name in {"line", "line_number", "lineno"}:
             found = _LINE.search(place.about.text) if place.about else None
-            return (
-                int(found[1] or found[2]) if found else (_within(schema, 1, whole) if place.required else _UNSUPPORTED)
-            )
+            return int(found[1] or found[2]) if found else (within(schema, 1) if place.required else MISSING)
         if not whole and any(cue in name for cue in ("confidence", "probability", "score")):
-            return _within(schema, 0.5, whole)
-        return _within(schema, len(self._material.points(_ITEMS)), whole)
+            return within(schema, 0.5)
+        return within(schema, len(self._material.points(_ITEMS)))
 
     def _boolean(self, schema: dict[str, Any], place: _Place) -> bool:
         return False
@@ -221,52 +200,5 @@ _LISTS: dict[str, Callable[[Material, int], list[Sentence]]] = {
 }
 
 
-def _kind(schema: Any) -> str:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    if isinstance(kind, list):
-        kind = next((one for one in kind if one != "null"), "null")
-    if kind is None and isinstance(schema, dict):
-        kind = "object" if "properties" in schema else "array" if "items" in schema else "string"
-    return str(kind)
-
-
-def _together(base: dict[str, Any], parts: Sequence[Any]) -> dict[str, Any]:
-    for part in parts:
-        if isinstance(part, dict):
-            properties = {**base.get("properties", {}), **part.get("properties", {})}
-            required = [*base.get("required", []), *part.get("required", [])]
-            base = {**base, **part, **({"properties": properties, "required": required} if properties else {})}
-    return base
-
-
-def _named(value: Any, name: str) -> Any:
-    """The first value of this name, outer before inner."""
-    layer = [value]
-    for _ in range(_DEEPEST):
-        for one in layer:
-            if isinstance(one, dict) and name in one:
-                return one[name]
-        layer = [
-            inner
-            for one in layer
-            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-        ]
-    return _UNSUPPORTED
-
-
 def _singular(name: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
-
-
-def _within(schema: dict[str, Any], number: float, whole: bool) -> Any:
-    step = schema.get("multipleOf") or (1 if whole else 0)
-    least = schema.get(
-        "minimum", schema.get("exclusiveMinimum", -1) + (step or 0.001) if "exclusiveMinimum" in schema else 0
-    )
-    most = schema.get(
-        "maximum", schema.get("exclusiveMaximum", 0) - (step or 0.001) if "exclusiveMaximum" in schema else None
-    )
-    number = max(number, least) if most is None else min(max(number, least), most)
-    if step:
-        number = max(-(-least // step), number // step) * step
-    return int(number) if whole else number

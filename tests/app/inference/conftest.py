@@ -27,10 +27,12 @@ class Listener:
     texts: list[str] = field(default_factory=list)
     totals: list[Used] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    on_text: Callable[[], None] = lambda: None
 
     async def text(self, partial: str) -> None:
         self.texts.append(partial)
         self.heard.set()
+        self.on_text()
 
     async def used(self, used: Used) -> None:
         self.totals.append(used)

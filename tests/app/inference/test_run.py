@@ -55,6 +55,7 @@ async def test_the_answer_is_streamed_counted_and_priced(
         ("system", "You are Ada."),
         ("user", "Compare."),
     ]
+    assert asked["stream_options"] == {"include_usage": True}
     assert (asked["stream"], asked["max_completion_tokens"], server.keys) == (True, 4_000, [f"Bearer {KEY}"])
 
 
@@ -95,10 +96,17 @@ async def test_a_model_is_told_what_was_wrong_with_its_calls(
     assert "JSON" in malformed
 
 
+@pytest.mark.parametrize("call", [("note", "{not json"), ("note", '{"words": 1}'), ("nothing", "{}")])
 async def test_a_model_that_cannot_call_a_tool_is_given_up(
-    server: OpenAIServer, providers: Providers, scripted: Script, ask: Ask, listener: Listener, notebook: Notebook
+    server: OpenAIServer,
+    providers: Providers,
+    scripted: Script,
+    ask: Ask,
+    listener: Listener,
+    notebook: Notebook,
+    call: tuple[str, str],
 ) -> None:
-    scripted(calls(("note", "{not json")))
+    scripted(calls(call))
     with pytest.raises(InferenceFailed) as failed:
         await run(ask(tools=[notebook.tool]), listener, providers)
 
@@ -107,16 +115,19 @@ async def test_a_model_that_cannot_call_a_tool_is_given_up(
     assert len(server.asked) == 3
 
 
-async def test_a_tools_own_error_reaches_the_caller_as_it_is(
-    server: OpenAIServer, providers: Providers, scripted: Script, ask: Ask, listener: Listener
+async def test_an_error_of_a_tool_or_the_listener_reaches_the_caller_as_it_is(
+    providers: Providers, scripted: Script, ask: Ask, listener: Listener
 ) -> None:
-    async def lost(_: dict[str, Any]) -> str:
+    async def lost(_: object) -> str:
         raise KeyError("claim lost")
 
     tool = Tool("lose", "Loses the claim.", {"type": "object"}, lost)
-    scripted(calls(("lose", "{}")))
+    scripted(calls(("lose", "{}")), says("Fine."))
     with pytest.raises(KeyError, match="claim lost"):
         await run(ask(tools=[tool]), listener, providers)
+    listener.text = lost  # type: ignore[assignment, method-assign]
+    with pytest.raises(KeyError, match="claim lost"):
+        await run(ask(), listener, providers)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +172,7 @@ ERRORS: dict[str, tuple[Reply, str, Sort, float | None]] = {
     "request timeout": (fails(408), "MODEL_FAILED", Sort.RETRY, None),
     "conflict": (fails(409), "MODEL_FAILED", Sort.RETRY, None),
     "gone": (fails(410), "REQUEST_REJECTED", Sort.FINAL, None),
-    "bad request": (fails(400), "REQUEST_REJECTED", Sort.FINAL, None),
+    "bad request": (fails(400, message=f"cannot read {KEY}"), "REQUEST_REJECTED", Sort.FINAL, None),
     "unprocessable": (fails(422), "REQUEST_REJECTED", Sort.FINAL, None),
     "too long": (fails(400, code="context_length_exceeded"), "CONTEXT_TOO_LONG", Sort.FINAL, None),
     "wrong key": (fails(401, message=f"Incorrect API key provided: {KEY}"), "MODEL_KEY_REFUSED", Sort.FINAL, None),
@@ -232,11 +243,24 @@ async def test_cancelling_ends_the_request_at_once(
 ) -> None:
     scripted(hangs("Valkey "))
     running = asyncio.create_task(run(ask(), listener, providers))
-    await server.reached.wait()
+    await listener.heard.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+    await server.gone.wait()
 
+
+async def test_the_callers_time_limit_ends_it_too(
+    server: OpenAIServer, providers: Providers, scripted: Script, ask: Ask, listener: Listener
+) -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(None) as limit:
+            listener.on_text = lambda: limit.reschedule(0)
+            await run(ask(), listener, providers)
+
+    scripted(hangs("Valkey "))
+    with pytest.raises(TimeoutError):
+        await limited()
     await server.gone.wait()
 
 
@@ -255,6 +279,11 @@ async def test_an_output_that_does_not_fit_is_repaired_once(
         await run(ask(output_schema=SCHEMA), listener, providers)
     assert (failed.value.code, failed.value.sort, len(server.asked)) == ("CONTRACT_VIOLATED", Sort.FINAL, 2)
     assert "count: 0 is less than the minimum of 1; verdict: 'fine' is not one of" in failed.value.message
+
+    loop = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#/$defs/n"}}}
+    with pytest.raises(InferenceFailed) as failed:
+        await run(ask(output_schema=loop), listener, providers)
+    assert (failed.value.code, failed.value.sort) == ("OUTPUT_SCHEMA_UNSUPPORTED", Sort.FINAL)
 
 
 async def test_unknown_prices_and_counts_are_said(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
 
 from app.config import MODEL_PROVIDERS, load_settings
 from app.errors import ConfigurationError
-from app.inference.fit import problems
+from app.inference.fit import problems, weight
 from app.inference.offline.material import MOST_CHARACTERS, Material
 from app.inference.offline.shape import Shape
 from app.inference.prompt import Assignment, Source
@@ -24,6 +25,7 @@ TASK = Assignment(
     [
         {"type": "string", "minLength": 300, "maxLength": 310},
         {"type": "string", "maxLength": 3},
+        {"type": "string", "maxLength": 0},
         {"type": "string", "pattern": "^[a-z]+$"},
         {"type": "string", "format": "email"},
         {"type": ["null", "string"]},
@@ -55,6 +57,30 @@ def test_what_is_made_fits(inner: dict[str, Any]) -> None:
 
     assert problems(schema, made) == []
     assert "value" in made
+
+
+def test_schemas_are_weighed_with_their_references() -> None:
+    laughs = {f"n{level}": {"anyOf": [{"$ref": f"#/$defs/n{level + 1}"}] * 10} for level in range(30)} | {"n30": {}}
+    ring = {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}
+
+    assert weight({"type": "object", "properties": {"a": {"type": "string"}, "b": {"enum": [1]}}}) == 4
+    assert weight({"$ref": "#/$defs/n0", "$defs": laughs}) > 10**30
+    assert weight({"$ref": "#/$defs/a", "$defs": ring}) == inf
+    assert weight({"properties": {"again": {"$ref": "#"}}}) == inf
+
+
+def test_demands_without_measure_are_not_met() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "minLength": 10**9},
+            "list": {"type": "array", "items": {"type": "string"}, "minItems": 10**9},
+        },
+    }
+
+    made = Shape(schema, Material(TASK, TASK.instructions)).fill()
+
+    assert (len(made["text"]), len(made["list"])) == (10_000, 100)
 
 
 def test_a_schema_from_elsewhere_is_not_fetched() -> None:
