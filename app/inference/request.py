@@ -51,6 +51,8 @@ class Tool:
 class Request:
     """`model` is `offline` or `provider:name`. With an `output_schema` the answer is an object that fits it.
 
+    `output_check` names what does not fit, each problem as `field: what is wrong`; without one the schema itself is
+    asked, which is for schemas that we wrote: a stranger's may hold patterns that take for ever.
     The offline model works from `facts` and leaves instructions and prompt to the language models.
     """
 
@@ -61,6 +63,7 @@ class Request:
     facts: Assignment
     tools: Sequence[Tool] = ()
     output_schema: dict[str, Any] | None = None
+    output_check: Callable[[dict[str, Any]], Sequence[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

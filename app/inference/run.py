@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pydantic_ai import Agent, ModelRetry, StructuredDict
@@ -59,7 +60,7 @@ class _Run:
         self.meter = meter
         self._request = request
         self._progress = progress
-        self._misfits: list[str] = []
+        self._misfits: Sequence[str] = []
 
     async def through(self, model: Model, timeout_s: float) -> Answer:
         """pydantic-ai's errors become ours, without a chain: a provider's answer may repeat the key it was sent."""
@@ -105,7 +106,8 @@ class _Run:
         return StructuredDict(schema, name="result", description=schema.get("description") or "The task's result.")
 
     def _fitting(self, output: dict[str, Any]) -> dict[str, Any]:
-        self._misfits = problems(self._request.output_schema or {}, output)
+        check = self._request.output_check or partial(problems, self._request.output_schema or {})
+        self._misfits = check(output)
         if self._misfits:
             raise ModelRetry("The result does not fit: " + "; ".join(self._misfits))
         return output

@@ -14,11 +14,12 @@ from typing import Any
 from app.inference.fit import problems
 from app.inference.offline.enumeration import pick
 from app.inference.offline.material import Material, Sentence, shortened
-from app.inference.offline.schema import DEEPEST, MISSING, kind, named, resolved, within
+from app.inference.offline.schema import DEEPEST, MISSING, kind, matches, named, resolved, within
 from app.inference.offline.templates import SIGNATURE, summary
 from app.inference.offline.vote import choose
 
 _OPTIONAL_DEPTH = 4  # below this only what is required is filled, so that a schema that contains itself ends
+_SIMPLE = ("type", "enum", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _ITEMS = 5
 _MOST_ITEMS = 100  # however many a schema demands
 _LONGEST = 10_000
@@ -81,10 +82,10 @@ class Shape:
     def _given(self, schema: dict[str, Any], name: str) -> Any:
         """A value of the same name in the task's input, if it fits."""
         found = named(self._material.task.given or {}, name)
-        fits = found is not MISSING and kind(schema) not in {"object", "array"} and not problems(
-            {**schema, "$defs": self._root.get("$defs", {})}, found
-        )  # fmt: skip
-        return found if fits else MISSING
+        if found is MISSING or kind(schema) in {"object", "array"}:
+            return MISSING
+        simple = {keyword: schema[keyword] for keyword in _SIMPLE if keyword in schema}
+        return MISSING if problems(simple, found) else found
 
     def _chosen(self, among: Sequence[Any], place: _Place) -> Any:
         if self._options and set(self._options) <= set(among):
@@ -157,7 +158,7 @@ class Shape:
     def _limited(self, schema: dict[str, Any], text: str) -> str:
         if pattern := schema.get("pattern"):
             candidates = [text, *text.split(), *self._material.terms(50), "a", "A", "1"]
-            text = next((one for one in candidates if not problems({"pattern": pattern}, one)), text)
+            text = next((one for one in candidates if matches(pattern, one)), text)
         least = min(schema.get("minLength", 0), _LONGEST)
         if len(text) < least:
             text = f"{text} {SIGNATURE} " * (least // len(SIGNATURE) + 1)

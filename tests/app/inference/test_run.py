@@ -280,6 +280,11 @@ async def test_an_output_that_does_not_fit_is_repaired_once(
     assert (failed.value.code, failed.value.sort, len(server.asked)) == ("CONTRACT_VIOLATED", Sort.FINAL, 2)
     assert "count: 0 is less than the minimum of 1; verdict: 'fine' is not one of" in failed.value.message
 
+    strict = ask(output_schema=SCHEMA, output_check=lambda output: ["count: is odd"] if output["count"] % 2 else [])
+    scripted(calls(("final_result", '{"verdict": "good", "count": 3}')), calls(("final_result", right)))
+    assert (await run(strict, listener, providers)).output == {"verdict": "good", "count": 2}
+    assert "count: is odd" in server.told[0][1]
+
     loop = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#/$defs/n"}}}
     with pytest.raises(InferenceFailed) as failed:
         await run(ask(output_schema=loop), listener, providers)

@@ -27,6 +27,7 @@ TASK = Assignment(
         {"type": "string", "maxLength": 3},
         {"type": "string", "maxLength": 0},
         {"type": "string", "pattern": "^[a-z]+$"},
+        {"type": "string", "pattern": "^[a-z]+$", "maxLength": 40, "format": "odd"},
         {"type": "string", "format": "email"},
         {"type": ["null", "string"]},
         {"type": "integer", "minimum": 10, "maximum": 12},
@@ -74,6 +75,7 @@ def test_demands_without_measure_are_not_met() -> None:
         "type": "object",
         "properties": {
             "text": {"type": "string", "minLength": 10**9},
+            "slow": {"type": "string", "pattern": "^(a+)+b$"},
             "list": {"type": "array", "items": {"type": "string"}, "minItems": 10**9},
         },
     }
