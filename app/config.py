@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from app.errors import ConfigurationError
 
 ENV_PREFIX = "PARLEY_"
+MODEL_PROVIDERS = ("anthropic", "ollama", "openai")
 Positive = Annotated[int, Field(gt=0)]
 
 
@@ -127,6 +128,16 @@ class Settings(BaseSettings):
         description="US dollars reserved for a task that is delegated without a budget of its own.",
     )
 
+    model_tier_0: str = Field(
+        "offline",
+        description="Model of tier 0, for light work: `offline`, or `openai:`, `anthropic:` or `ollama:` and its name.",
+    )
+    model_tier_1: str = Field("offline", description="Model of tier 1, for ordinary work.")
+    model_tier_2: str = Field("offline", description="Model of tier 2, for demanding work.")
+    model_request_timeout_s: float = Field(
+        60.0, gt=0, description="Longest that one request to a model may take, to the end of its answer."
+    )
+
     flags: Flags = Field(
         Flags(),
         description='Feature flags of the installation, as JSON, such as `{"task_delegation": true}`. '
@@ -139,6 +150,15 @@ class Settings(BaseSettings):
         if value.lower() not in {"debug", "info", "warning", "error"}:
             raise ValueError("must be debug, info, warning or error")
         return value.lower()
+
+    @field_validator("model_tier_0", "model_tier_1", "model_tier_2")
+    @classmethod
+    def _known_provider(cls, value: str) -> str:
+        provider, _, name = value.partition(":")
+        if value != "offline" and (provider not in MODEL_PROVIDERS or not name.strip()):
+            known = ", ".join(f"{one}:<model>" for one in MODEL_PROVIDERS)
+            raise ValueError(f"must be offline or one of {known}")
+        return value
 
     @field_validator("database_url")
     @classmethod

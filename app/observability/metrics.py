@@ -32,6 +32,11 @@ SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted becau
 TASKS_RUNNING = Gauge("parley_tasks_running", "Tasks that this worker runs now.")
 TASK_WAIT = Histogram("parley_task_wait_seconds", "From a task being ready to its start here.", buckets=_SECONDS)
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
+MODEL_RUNS = Counter(
+    "parley_model_runs_total", "Runs of managed agents.", ["provider", "outcome"]
+)  # outcome: answered, retry, wait, final, stopped
+MODEL_TOKENS = Counter("parley_model_tokens_total", "Tokens sent to models and answered by them.", ["provider"])
+MODEL_UNPRICED = Counter("parley_model_unpriced_total", "Responses of models whose price is not known.")
 
 
 def record(transport: str, operation: str, outcome: str, seconds: float | None) -> None:
