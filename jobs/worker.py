@@ -15,6 +15,8 @@ from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
 from app.errors import Unavailable
 from app.events.wakeups import Listener, Ringer
+from app.inference.providers import Providers
+from app.managed.execution import Execution
 from app.observability.logging import configure_logging
 from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
@@ -47,7 +49,9 @@ async def _run(settings: Settings) -> None:
     database, redis = Database(settings), Redis(settings)
     ringer = Ringer(redis)
     context = JobContext(settings, database, Transactions(database, ringer))
-    pool = TaskPool(database, context.transaction, _execute, slots=settings.worker_slots)
+    providers = Providers(settings)
+    execution = Execution(settings, database, providers)
+    pool = TaskPool(database, context.transaction, execution, slots=settings.worker_slots)
     listener = Listener(settings, Bell.WORK, pool.wake)
     working = [asyncio.create_task(pool.run()), asyncio.create_task(listener.run())]
     if settings.worker_metrics_port:
@@ -61,6 +65,7 @@ async def _run(settings: Settings) -> None:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
         await pool.drain(settings.shutdown_grace_s)
+        await providers.close()
         await ringer.close()
         await redis.close()
         await database.close()

@@ -76,9 +76,7 @@ async def _call(tool: AgentTool[Any], desk: Desk, given: dict[str, Any]) -> str:
         done = await tool.act(session, desk, arguments)
         text = done.text[:MAX_RESULT]
         spec = ToolCallSpec(name=tool.name, arguments=given, result=text, started_at=started_at)
-        await tool_calls.record(
-            session, **claim, call=spec, created_task_id=done.created_task_id, call_id=call_id
-        )
+        await tool_calls.record(session, **claim, call=spec, created_task_id=done.created_task_id, call_id=call_id)
         return text
 
     try:

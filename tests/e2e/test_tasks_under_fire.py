@@ -20,7 +20,7 @@ from starlette.types import Receive, Send
 from app.agents import service as agents
 from app.agents.spec import AgentSpec
 from app.auth.roles import Role
-from app.events.cursor import EventCursor
+from app.events.cursor import EventCursor, decode
 from app.events.log import SYSTEM
 from app.ids import Prefix, from_global, to_global
 from app.teams import service as teams
@@ -179,7 +179,7 @@ async def test_every_task_ends_once_and_every_cent_is_counted_once(installation:
 
 async def log_of(work: Works, task_id: UUID, start: str) -> list[str]:
     """What a follower of a task and all below it has to see behind a cursor, in order: the log itself says it."""
-    after = EventCursor.decode(start)
+    after = decode(start, work.installation.team.id)
     rows = await work.installation.database.fetch(
         "select position, id from event where root_task_id = $1 and (position, id) > ($2, $3) order by position, id",
         task_id,
@@ -204,7 +204,8 @@ async def check_books(work: Works) -> None:
         "a cost that is not the sum of its attempts": """
             select task.id from task left join task_attempt attempt on attempt.task_id = task.id
             where task.team_id = $1 group by task.id
-            having task.cost <> coalesce(sum(attempt.cost), 0) or task.tokens_used <> coalesce(sum(attempt.tokens_used), 0)""",
+            having task.cost <> coalesce(sum(attempt.cost), 0)
+                or task.tokens_used <> coalesce(sum(attempt.tokens_used), 0)""",
         "an account with money still reserved, or open": """
             select id from budget_account where team_id = $1
                 and (reserved <> 0 or held <> 0 or (kind = 'task') <> (closed_at is not null))""",
@@ -235,9 +236,9 @@ async def test_a_crashed_workers_task_runs_again_within_fifteen_seconds(installa
             worker.launch()
         await work.until_none_is_open()
         starts = await work.rows(
-            "select extract(epoch from started_at) from task_attempt join task on task.id = task_id "
+            "select task_attempt.started_at from task_attempt join task on task.id = task_id "
             "where task_attempt.team_id = $1 and task.parent_id is null order by number"
         )
 
     assert len(starts) >= 2
-    assert float(starts[1][0]) - killed_at.timestamp() < 15
+    assert (starts[1][0] - killed_at).total_seconds() < 15

@@ -6,6 +6,7 @@ It speaks pydantic-ai's protocol, so tools, limits, streaming and contracts take
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ from app.inference.request import OFFLINE
 from app.inference.tokens import estimate
 
 NOTE = "Answered by Parley's offline model, which selects and condenses by rules. It is not a language model."
+_DELEGATE, _FOLLOW = "delegate_task", "check_task_status"
+_TASK_ID = re.compile(r"task_[0-9a-f]{32}")
+_PATIENCE_S = 300  # for what it has delegated; its own time may end before
 _AGENT_NAMES = ("assignee", "agent", "to", "to_agent", "assignee_slug", "agent_slug", "recipient")
 _WORK_NAMES = ("instructions", "task", "message", "content", "work", "description")
 
@@ -85,7 +89,7 @@ class OfflineModel(Model[None]):
         )
 
     def _parts(self, messages: Sequence[ModelMessage], offered: ModelRequestParameters) -> list[ModelResponsePart]:
-        """The next tool that it was told to call, one a response; then the answer."""
+        """The next tool that it was told to call, one a response; what became of what it delegated; then the answer."""
         tools = {tool.name: tool for tool in offered.function_tools}
         results = [(name, text) for name, text in _results(messages) if name in tools]
         wanted = [call for call in self._told.calls if call.tool in tools]
@@ -93,6 +97,8 @@ class OfflineModel(Model[None]):
         if len(results) < len(wanted):
             call = wanted[len(results)]
             return [_call(call.tool, len(results), _arguments(call, tools[call.tool], material))]
+        if (pending := _delegated(results)[len(results) - len(wanted) :]) and _FOLLOW in tools:
+            return [_call(_FOLLOW, len(results), {"task_id": pending[0], "wait_seconds": _PATIENCE_S})]
         options = self._told.options or tuple(self._task.options)
         absent = [f"The tool {call.tool} is not offered here." for call in self._told.calls if call.tool not in tools]
         parts: list[ModelResponsePart] = [TextPart(write(material, options, absent))]
@@ -167,6 +173,12 @@ def _results(messages: Sequence[ModelMessage]) -> list[tuple[str, str]]:
         for part in message.parts
         if isinstance(part, ToolReturnPart)
     ]
+
+
+def _delegated(results: Sequence[tuple[str, str]]) -> list[str]:
+    """The tasks that it has delegated, in order."""
+    answers = [text for name, text in results if name == _DELEGATE]
+    return [found.group() for text in answers if (found := _TASK_ID.search(text))]
 
 
 def _call(name: str, number: int, arguments: dict[str, Any]) -> ToolCallPart:
