@@ -219,26 +219,3 @@ async def check_books(work: Works) -> None:
     assert {what: found for what, sql in wrong.items() if (found := await work.rows(sql))} == {}
     assert (await work.rows("select sum(cost) > 0 from task where team_id = $1"))[0] == (True,)
     assert (await work.rows("select count(*) > 0 from task where team_id = $1 and depth = 2"))[0] == (True,)
-
-
-@pytest.mark.timeout(120)
-async def test_a_crashed_workers_task_runs_again_within_fifteen_seconds(installation: Installation) -> None:
-    """The clock is the database's: from the last moment at which the dead worker held the claim."""
-    async with works(installation) as work:
-        await work.delegate(1, "kind: delegate")
-        async with asyncio.timeout(PATIENCE_S):
-            while not await work.rows("select 1 from task where team_id = $1 and status = 'in_progress'"):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        for worker in work.workers:
-            await asyncio.to_thread(worker.kill)
-        ((killed_at,),) = await work.rows("select clock_timestamp() where $1::uuid is not null")
-        for worker in work.workers:
-            worker.launch()
-        await work.until_none_is_open()
-        starts = await work.rows(
-            "select task_attempt.started_at from task_attempt join task on task.id = task_id "
-            "where task_attempt.team_id = $1 and task.parent_id is null order by number"
-        )
-
-    assert len(starts) >= 2
-    assert (starts[1][0] - killed_at).total_seconds() < 15
