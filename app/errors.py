@@ -23,6 +23,10 @@ class FieldProblem(dict[str, Any]):
         super().__init__(path=path, message=message, line=line)
 
 
+class DocumentProblem(FieldProblem):
+    """A wrong field inside a JSON document that the caller gave: its path is in the document's own words."""
+
+
 class InvalidInput(AppError):
     code = "INVALID_INPUT"
 

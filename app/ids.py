@@ -18,6 +18,7 @@ class Prefix(StrEnum):
     API_KEY = "key"
     EVENT = "event"
     HANDOFF_RULE = "rule"
+    CONTRACT = "contract"
     TASK = "task"
     ATTEMPT = "attempt"
     TOOL_CALL = "call"

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Annotated
 
 import strawberry
+from sqlalchemy import and_
 
 from app.auth.roles import Permission
 from app.clock import now
@@ -41,6 +42,19 @@ class Query:
         arguments={"slug": Annotated[str, strawberry.argument(description="The agent's slug, such as `kyra`.")]},
     )
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
+    contract = one(
+        "Contract",
+        "graphql_schema.contracts.types",
+        "The present version of the contract with this name; null when the team has none, or has deleted it.",
+        nullable=True,
+        on=lambda _, contract, name: and_(contract.name == name, contract.retired_at.is_(None)),
+        arguments={"name": Annotated[str, strawberry.argument(description="The contract's name, such as `reviewer`.")]},
+    )
+    contracts = many(
+        "Contract",
+        "graphql_schema.contracts.types",
+        "The team's contracts in all their versions, built-in and deleted ones included.",
+    )
     task = one(
         "Task",
         "graphql_schema.tasks.types",

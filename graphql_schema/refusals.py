@@ -81,6 +81,14 @@ class CycleDetected(Refusal):
     )
 
 
+@strawberry.type(
+    description="The same agent would ask the same agent for the same thing once too often in one tree of tasks."
+)
+class OscillationDetected(Refusal):
+    chain: list[str] = strawberry.field(description="Slugs of the agents, from the originating one to the one refused.")
+    limit: int = strawberry.field(description="How often the same may be asked within one tree.")
+
+
 @strawberry.type(description="The agent takes no new task now.")
 class AgentUnavailable(Refusal):
     reason: task_errors.UnavailableReason = strawberry.field(description="Why not.")
@@ -111,8 +119,9 @@ def _invalid(error: errors.AppError) -> Refusal:
 
 
 def _problem(found: errors.FieldProblem) -> FieldProblem:
-    """A path in a file is in the file's words, one in an input in the schema's."""
-    path = found["path"] if found["line"] else ".".join(to_camel_case(part) for part in found["path"].split("."))
+    """A path in a file or a document is in its own words, one in an input in the schema's."""
+    as_it_is = found["line"] or isinstance(found, errors.DocumentProblem)
+    path = found["path"] if as_it_is else ".".join(to_camel_case(part) for part in found["path"].split("."))
     return FieldProblem(path=path, message=found["message"], line=found["line"])
 
 
@@ -157,6 +166,7 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     FeatureDisabledError: (FeatureDisabled, _disabled),
     task_errors.DelegationDepthExceeded: (DelegationDepthExceeded, _detailed(DelegationDepthExceeded)),
     task_errors.CycleDetected: (CycleDetected, _detailed(CycleDetected)),
+    task_errors.OscillationDetected: (OscillationDetected, _detailed(OscillationDetected)),
     task_errors.AgentUnavailable: (AgentUnavailable, _unavailable),
     task_errors.AuthorityExceeded: (AuthorityExceeded, _detailed(AuthorityExceeded)),
     task_errors.ClaimLost: (ClaimLost, _plain(ClaimLost)),

@@ -8,6 +8,8 @@ from graphql_schema.agents import mutation as agents
 from graphql_schema.agents import types as agent_types
 from graphql_schema.auth import mutation as auth
 from graphql_schema.auth import types as auth_types
+from graphql_schema.contracts import mutation as contracts
+from graphql_schema.contracts import types as contract_types
 from graphql_schema.documents import mutation as documents
 from graphql_schema.events import subscription as events
 from graphql_schema.events import types as event_types
@@ -36,6 +38,8 @@ Mutation = strawberry.type(
             "apply_team": team_files.apply_team,
             "register_documents": documents.register_documents,
             "limit_roles_to_trusted_documents": documents.limit_roles_to_trusted_documents,
+            "save_contract": contracts.save_contract,
+            "delete_contract": contracts.delete_contract,
             "delegate_task": tasks.delegate_task,
             "cancel_task": tasks.cancel_task,
             "retry_task": tasks.retry_task,
@@ -48,6 +52,7 @@ Mutation = strawberry.type(
             "complete_task": work.complete_task,
             "fail_task": work.fail_task,
             "set_feature_flags": teams.set_feature_flags,
+            "set_team_budgets": teams.set_team_budgets,
             "create_api_key": auth.create_api_key,
             "revoke_api_key": auth.revoke_api_key,
         },
@@ -76,6 +81,7 @@ schema = strawberry.Schema(
     types=[
         agent_types.Agent,
         auth_types.ApiKey,
+        contract_types.Contract,
         event_types.Event,
         handoff_types.HandoffRule,
         task_types.DeadLetter,

@@ -22,6 +22,7 @@ class Permission(StrEnum):
     CONTROL_AGENTS = "pause and resume agents"
     CONFIGURE_TEAM = "configure the team"
     MANAGE_KEYS = "manage API keys"
+    WRITE_CONTRACTS = "save and delete contracts"
     DELEGATE_TASKS = "delegate tasks"
     WORK_TASKS = "work on tasks"
     CANCEL_TASKS = "cancel tasks"
@@ -34,7 +35,9 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(Permission),
     Role.OPERATOR: frozenset(_READS | {Permission.CONTROL_AGENTS, Permission.CANCEL_TASKS, Permission.CONTROL_TASKS}),
     Role.INTEGRATOR: frozenset(
-        _READS | _TASKS | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS, Permission.CONTROL_TASKS}
+        _READS
+        | _TASKS
+        | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS, Permission.WRITE_CONTRACTS, Permission.CONTROL_TASKS}
     ),
     Role.ANALYST: frozenset(_READS),
     Role.AGENT: frozenset({Permission.READ_TEAM} | _TASKS),

@@ -1,7 +1,7 @@
 """Reserves money before work is dispatched, charges what it costs, and settles when it ends.
 
 Each reservation is one conditional update, so no race exceeds a cap. Accounts are locked upwards: a task's own, those
-of the tasks above it, the team's month, its day. Whoever also locks tasks or agents does so before.
+of the tasks above it, the team's month, its day. Whoever also locks the team, tasks or agents does so before.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from datetime import date
 from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
-from sqlalchemy import func, literal, select, text, update
+from sqlalchemy import ColumnElement, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.budgets.errors import BudgetExhausted
 from app.budgets.models import USD, AccountKind, BudgetAccount
 from app.clock import now
+from app.config import Settings
 from app.events.kinds import EventKind
-from app.events.log import SYSTEM, append
+from app.events.log import SYSTEM, Actor, append
 from app.ids import new_id
+from app.teams import service as teams
+from app.teams.models import Team
 
 # Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, or the
 # team's month and day. `level` is the order in which these are locked.
@@ -47,6 +50,7 @@ _PASS_ON = text("""
 update budget_account set reserved = reserved - :held, spent = spent + :due, updated_at = now() where id = :id
 """)
 CENT = Decimal("0.000001")  # the smallest amount that is kept
+_COLUMN = {AccountKind.TEAM_DAY: "day_budget_usd", AccountKind.TEAM_MONTH: "month_budget_usd"}
 NEAR = Decimal("0.8")  # the share of a team's cap at which an event warns, once for each account
 
 
@@ -56,6 +60,38 @@ class TeamCaps:
 
     day: Decimal
     month: Decimal
+
+
+def caps_of(team: Team, settings: Settings) -> TeamCaps:
+    """The team's own caps; where it has none, the installation's."""
+    return TeamCaps(
+        day=settings.team_day_budget_usd if team.day_budget_usd is None else team.day_budget_usd,
+        month=settings.team_month_budget_usd if team.month_budget_usd is None else team.month_budget_usd,
+    )
+
+
+async def set_team_caps(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    own: Mapping[AccountKind, Decimal | None],
+    actor: Actor,
+    settings: Settings | None = None,
+) -> Team:
+    """Set the team's own caps for a day and a month; None: the installation's count again. They count at once.
+
+    A cap below what is spent or reserved is taken: work under way goes on, new work is refused. Without the settings,
+    an account whose cap goes back to the installation's shows it only when the next task reserves.
+    """
+    team = await teams.lock(session, team_id)
+    changes = {_COLUMN[kind]: cap for kind, cap in own.items()}
+    if await teams.set_budgets(session, team=team, changes=changes, actor=actor):
+        usual = None if settings is None else caps_of(team, settings)
+        day, month = (usual.day, usual.month) if usual else (team.day_budget_usd, team.month_budget_usd)
+        today = now().date()
+        await _recap(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), month)
+        await _recap(session, team_id, AccountKind.TEAM_DAY, today, day)
+    return team
 
 
 async def open_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
@@ -125,16 +161,36 @@ async def _reserve_from_team(session: AsyncSession, team_id: UUID, caps: TeamCap
     return day
 
 
-async def _period(
-    session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, parent_id: UUID | None, cap: Decimal
-) -> UUID:
-    """The team's account of this day or month, made when it is first needed."""
-    mine = (
+async def _recap(session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, cap: Decimal | None) -> None:
+    """A new cap for an open account. Where it leaves room again, the next time that room runs short is told anew."""
+    if cap is None:
+        return
+    used = BudgetAccount.reserved + BudgetAccount.spent
+    account = await session.scalar(
+        update(BudgetAccount)
+        .where(_of_period(team_id, kind, period))
+        .values(cap=cap, alerted=BudgetAccount.alerted & (used >= cap * NEAR), updated_at=func.now())
+        .returning(BudgetAccount)
+        .execution_options(populate_existing=True)
+    )
+    if account is not None:
+        await _warn_near_cap(session, account)
+
+
+def _of_period(team_id: UUID, kind: AccountKind, period: date) -> ColumnElement[bool]:
+    return (
         (BudgetAccount.team_id == team_id)
         & (BudgetAccount.kind == kind)
         & (BudgetAccount.kind != AccountKind.TASK)
         & (BudgetAccount.period == period)
     )
+
+
+async def _period(
+    session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, parent_id: UUID | None, cap: Decimal
+) -> UUID:
+    """The team's account of this day or month, made when it is first needed."""
+    mine = _of_period(team_id, kind, period)
     found: UUID | None = await session.scalar(select(BudgetAccount.id).where(mine))
     if found is None:
         row = {"id": new_id(), "team_id": team_id, "kind": kind, "period": period, "parent_id": parent_id, "cap": cap}

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.spec import SLUG_PATTERN
 from app.cli.work import OPERATOR, TeamOption, find_team, run_in_transaction
+from app.contracts import service as contracts
 from app.errors import InvalidInput, NotFound
 from app.handoffs.spec import HandoffRuleSpec
 from app.team_files import service as team_files
@@ -116,4 +117,6 @@ async def _found_or_made(session: AsyncSession, slug: str | None, *, create: boo
         return await find_team(session, slug)
     if len(slug) > MAX_SLUG or not re.fullmatch(SLUG_PATTERN, slug):
         raise InvalidInput.of("--team", "may hold only lower-case letters, digits and inner hyphens, 63 at most")
-    return await teams.create(session, slug=slug, name=slug, actor=OPERATOR)
+    team = await teams.create(session, slug=slug, name=slug, actor=OPERATOR)
+    await contracts.add_built_in(session, team_id=team.id)
+    return team

@@ -3,6 +3,7 @@
 from app.agents import models as agents
 from app.auth import models as auth
 from app.budgets import models as budgets
+from app.contracts import models as contracts
 from app.db.base import Base
 from app.documents import models as documents
 from app.events import models as events
@@ -12,4 +13,4 @@ from app.teams import models as teams
 
 metadata = Base.metadata
 
-__all__ = ["agents", "auth", "budgets", "documents", "events", "handoffs", "metadata", "tasks", "teams"]
+__all__ = ["agents", "auth", "budgets", "contracts", "documents", "events", "handoffs", "metadata", "tasks", "teams"]

@@ -14,6 +14,7 @@ from app.auth.models import ApiKey
 from app.auth.roles import Role
 from app.auth.tokens import hash_secret, new_secret
 from app.config import Settings
+from app.contracts import service as contracts
 from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
 from app.dev.postgres import make_data_folder
@@ -47,6 +48,7 @@ async def _team(session: AsyncSession) -> Team:
     """Locked, so that of two starts at once the second finds everything made, the key's file too."""
     made = await teams.create(session, slug=SLUG, name="Demo team", actor=SYSTEM)
     team = await teams.lock(session, made.id)
+    await contracts.add_built_in(session, team_id=team.id)
     if team.default_agent_id is None:
         await team_files.apply(session, team_id=team.id, text=_FILE.read_text(encoding="utf-8"), actor=SYSTEM)
     return team

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,6 +12,7 @@ from app.agents.models import Agent
 from app.agents.models import Skill as SkillRow
 from app.budgets import service as budgets
 from app.config import Settings
+from app.contracts import service as contracts
 from app.inference.prompt import Assignment, Identity, Skill, Source
 from app.inference.request import Limits
 from app.tasks.models import Task, TaskDependency
@@ -27,6 +29,7 @@ class Briefing:
     limits: Limits
     tier: int
     may_delegate: bool
+    output_schema: dict[str, Any] | None = None
 
 
 async def read(session: AsyncSession, task: Task, settings: Settings) -> Briefing:
@@ -36,6 +39,7 @@ async def read(session: AsyncSession, task: Task, settings: Settings) -> Briefin
     agent, team = row.one()
     skills = await session.scalars(select(SkillRow).where(SkillRow.agent_id == agent.id).order_by(SkillRow.position))
     creator = await session.scalar(select(Agent.name).where(Agent.id == task.creator_id))
+    contract = await contracts.by_id(session, task.contract_id) if task.contract_id else None
     return Briefing(
         identity=Identity(
             name=agent.name,
@@ -56,6 +60,7 @@ async def read(session: AsyncSession, task: Task, settings: Settings) -> Briefin
             context=task.context,
             expected_output=task.expected_output,
             sources=await _sources(session, task),
+            given=task.contract_input,
             requested_by=creator or "",
         ),
         limits=Limits(
@@ -65,6 +70,7 @@ async def read(session: AsyncSession, task: Task, settings: Settings) -> Briefin
         ),
         tier=agent.model_tier if task.model_tier is None else task.model_tier,
         may_delegate=is_on(FeatureFlag.TASK_DELEGATION, settings.flags, team.flags),
+        output_schema=contract.output_schema if contract else None,
     )
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from app.config import Settings
+from app.contracts.check import check
 from app.db.engine import Database
 from app.events.log import Actor
 from app.inference import prompt
@@ -42,6 +45,8 @@ class Execution:
             limits=briefed.limits,
             facts=briefed.assignment,
             tools=self._tools(run, briefed),
+            output_schema=briefed.output_schema,
+            output_check=partial(_problems, briefed.output_schema) if briefed.output_schema else None,
         )
         try:
             answer = await infer(request, _Reporting(run), self.providers)
@@ -78,6 +83,11 @@ class _Reporting:
         before, self._run.usage = self._run.usage, _usage(used)
         if self._run.usage.cost > before.cost and await self._run.tell() is not TaskStatus.IN_PROGRESS:
             raise ClaimLost
+
+
+def _problems(schema: dict[str, Any], output: dict[str, Any]) -> list[str]:
+    """By the check that completing will make, so that a model can mend its output before."""
+    return [f"{problem['path'] or 'the whole'}: {problem['message']}" for problem in check(schema, output)]
 
 
 def _usage(used: Used) -> Usage:

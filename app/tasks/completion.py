@@ -30,8 +30,8 @@ class Completion:
 
 
 async def complete_plain(session: AsyncSession, wanted: Collection[Completion], *, actor: Actor) -> set[UUID]:
-    """Complete those that end in the plainest way: nothing is open below them, nothing is left to charge, time and
-    tokens suffice. Answers their claims; all others are for `transitions.complete`."""
+    """Complete those that end in the plainest way: no contract, nothing open below them, nothing left to charge, time
+    and tokens suffice. Answers their claims; all others are for `transitions.complete`."""
     asked = {one.claim_token: one for one in wanted}
     claimed = await session.execute(
         select(Task, TaskAttempt, func.clock_timestamp())
@@ -47,7 +47,13 @@ async def complete_plain(session: AsyncSession, wanted: Collection[Completion], 
     ended = []
     for task, attempt, at, one in found:
         late = task.deadline is None or task.deadline <= at
-        if task.id in busy or late or one.usage.cost > attempt.cost or one.usage.tokens > task.max_tokens:
+        if (
+            task.contract_id
+            or task.id in busy
+            or late
+            or one.usage.cost > attempt.cost
+            or one.usage.tokens > task.max_tokens
+        ):
             continue
         await attempts.report(session, task, attempt, one.usage)
         attempts.close(attempt, AttemptOutcome.COMPLETED, at)

@@ -37,6 +37,20 @@ class CycleDetected(AppError):
         super().__init__(f"{why}: {ARROW.join(chain)}.", chain=list(chain))
 
 
+class OscillationDetected(AppError):
+    """The same agent would ask the same agent for the same thing once too often."""
+
+    code = "OSCILLATION_DETECTED"
+
+    def __init__(self, chain: Sequence[str], limit: int) -> None:
+        super().__init__(
+            f"{ARROW.join(chain)}: {chain[-2]} has asked {chain[-1]} for the same {limit} times in this tree of tasks. "
+            f"Use what was answered, ask for something else, or ask another agent.",
+            chain=list(chain),
+            limit=limit,
+        )
+
+
 class AgentUnavailable(AppError):
     code = "AGENT_UNAVAILABLE"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -10,7 +11,10 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from app.agents.spec import Strict, text
+from app.errors import FieldProblem
 from app.tasks.retry_policy import FailureCode
+
+MOST_TOLD = 4_000  # characters of a failure that names many fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,13 @@ PARENT_ENDED = Failure(FailureCode.PARENT_ENDED, "The task above it ended or sta
 
 def over_limit(what: str) -> Failure:
     return Failure(FailureCode.LIMIT_EXCEEDED, f"The attempt used more than the task allows: {what}.")
+
+
+def contract_violated(name: str, version: int, problems: Iterable[FieldProblem]) -> Failure:
+    told = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+    return Failure(
+        FailureCode.CONTRACT_VIOLATED, f"The output does not fit version {version} of '{name}': {told}"[:MOST_TOLD]
+    )
 
 
 def dependency_failed(title: str, reason: str | None) -> Failure:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, SmallInteger, String, Text, Uuid, func, text
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, SmallInteger, String, Text, Uuid, func, text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.budgets.models import USD
@@ -79,6 +79,7 @@ class Task(Identified, Timestamped, Base):
         team_link("parent_id", "task"),
         team_link("root_id", "task", deferrable=True, initially="DEFERRED"),
         team_link("budget_id", "budget_account"),
+        team_link("contract_id", "contract"),
         CheckConstraint("creator_id <> assignee_id", name="no_self_delegation"),
         CheckConstraint(f"depth between 1 and {MAX_DEPTH}", name="depth"),
         CheckConstraint("(parent_id is null) = (depth = 1)", name="parent"),
@@ -87,6 +88,7 @@ class Task(Identified, Timestamped, Base):
             "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
         ),
         CheckConstraint("(claim_token is null) = (lease_until is null)", name="lease"),
+        CheckConstraint("contract_input is null or contract_id is not null", name="contract"),
         CheckConstraint("waiting_for >= 0", name="waiting_for"),
         CheckConstraint("status <> 'in_progress' or waiting_for = 0", name="started"),
         Index("ix_task_assignee_open", "assignee_id", postgresql_where=text("status in ('pending', 'in_progress')")),
@@ -108,6 +110,7 @@ class Task(Identified, Timestamped, Base):
         Index("ix_task_team_root", "team_id", "root_id", "id"),
         Index("ix_task_team_assignee", "team_id", "assignee_id", "id"),
         Index("ix_task_team_creator", "team_id", "creator_id", "id"),
+        Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),
     )
 
     team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
@@ -122,12 +125,16 @@ class Task(Identified, Timestamped, Base):
     instructions: Mapped[str] = mapped_column(Text)
     context: Mapped[str] = mapped_column(Text, server_default="")
     expected_output: Mapped[str] = mapped_column(Text, server_default="")
+    contract_id: Mapped[UUID | None]
+    contract_input: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     input_artifacts: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
     priority: Mapped[TaskPriority] = mapped_column(text_enum(TaskPriority), server_default=TaskPriority.NORMAL.value)
     max_tokens: Mapped[int] = mapped_column(server_default="4000")
     max_tool_calls: Mapped[int] = mapped_column(server_default="10")
     timeout_s: Mapped[int] = mapped_column(server_default="120")
     model_tier: Mapped[int | None] = mapped_column(SmallInteger)
+    # Of what it was given, to know it again; none for a task of a version that kept none.
+    input_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     allowed_agents: Mapped[list[UUID] | None] = mapped_column(ARRAY(Uuid()))
     budget_id: Mapped[UUID]

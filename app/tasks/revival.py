@@ -103,11 +103,16 @@ async def replay(
     letter_id: UUID,
     edits: dict[str, Any],
     assignee_id: UUID | None,
+    contract: str | None = None,
+    contract_input: dict[str, Any] | None = None,
     settings: Settings,
     actor: Actor,
     note: str = "",
 ) -> tuple[DeadLetter, Task]:
-    """A new task like the dead one, changed by the edits. It stays below the same parent while that is in progress."""
+    """A new task like the dead one, changed by the edits. It stays below the same parent while that is in progress.
+
+    It keeps the version of its contract, unless a contract is named: then the version of that one that counts now.
+    """
     original = await session.scalar(
         select(Task)
         .join(DeadLetter, DeadLetter.task_id == Task.id)
@@ -123,6 +128,9 @@ async def replay(
             creator_id=original.creator_id,
             parent_id=parent_id,
             agents=None if original.allowed_agents is None else frozenset(original.allowed_agents),
+            contract=contract,
+            contract_id=original.contract_id,
+            contract_input=original.contract_input if contract_input is None else contract_input,
         )
         task = await delegate(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     letter, dead = await dead_letters.lock_open(session, team_id=team_id, letter_id=letter_id)

@@ -1,14 +1,16 @@
 """Delegates tasks: everything that can be refused is refused here, in the transaction that would create the task.
 
-Locks are taken in one order: the team's turn for waits, the assignee's row, tasks by id, budget accounts upwards.
+Locks are taken in one order: the team's row, its turn for waits, the assignee's row, tasks by id, budget accounts
+upwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func, select
@@ -18,8 +20,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
 from app.budgets import service as budgets
-from app.budgets.service import TeamCaps
+from app.budgets.service import TeamCaps, caps_of
 from app.config import Settings
+from app.contracts import service as contracts
+from app.contracts.documents import invalid
+from app.contracts.models import Contract
 from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict, InvalidInput, NotFound
 from app.events.kinds import EventKind
@@ -37,7 +42,8 @@ from app.tasks.delegation import (
 from app.tasks.errors import AgentUnavailable, ClaimLost, UnavailableReason
 from app.tasks.models import OPEN, Task, TaskDependency, TaskPriority, TaskStatus
 from app.tasks.narration import tell
-from app.tasks.retry_policy import ATTEMPTS
+from app.tasks.oscillation import check_repeats, fingerprint
+from app.tasks.retry_policy import ATTEMPTS, FailureCode
 from app.teams.flags import FeatureFlag, require
 from app.teams.models import Team
 
@@ -53,14 +59,19 @@ class Delegation:
     depends_on: frozenset[UUID] = frozenset()
     agents: frozenset[UUID] | None = None
     claim_token: UUID | None = None
+    contract: str | None = None
+    contract_id: UUID | None = None  # a version that is kept; the name, where given, counts
+    contract_input: Any = None
 
 
 async def delegate(
     session: AsyncSession, *, team_id: UUID, wanted: Delegation, settings: Settings, actor: Actor
 ) -> Task:
-    """Raises FeatureDisabled, CycleDetected, DelegationDepthExceeded, AgentUnavailable, AuthorityExceeded,
-    BudgetExhausted, ClaimLost, NotFound, Conflict or InvalidInput; then nothing is created and nothing reserved."""
+    """Raises FeatureDisabled, CycleDetected, DelegationDepthExceeded, OscillationDetected, AgentUnavailable,
+    AuthorityExceeded, BudgetExhausted, ClaimLost, NotFound, Conflict or InvalidInput; then nothing is created and
+    nothing reserved."""
     caps = await permitted_caps(session, team_id, settings)
+    contract = await _contract(session, team_id, wanted)
     if wanted.depends_on and wanted.parent_id:
         await dependencies.take_turns(session, team_id)
     assignee = await agents.lock(session, team_id, wanted.assignee_id)
@@ -68,6 +79,9 @@ async def delegate(
     creator_id = _creator(wanted, parent)
     chain = await chain_above(session, parent) if parent else await _slugs(session, team_id, [creator_id])
     depth = check_chain(chain, assignee.slug)
+    input_hash = _fingerprint(wanted)
+    if parent is not None:
+        await _refuse_oscillation(session, parent, assignee, input_hash, chain)
     authority = await _authority(session, team_id, wanted, parent, assignee)
     await refuse_unavailable(session, assignee)
     if parent and needed:
@@ -77,6 +91,8 @@ async def delegate(
     budget_id = await _open_budget(session, team_id, wanted.spec.budget_usd, parent, caps, settings)
     task = _row(wanted, team_id, creator_id, parent, depth, actor)
     task.budget_id, task.waiting_for = budget_id, sum(one.status in OPEN for one in needed)
+    task.contract_id, task.contract_input = contract.id if contract else None, wanted.contract_input
+    task.input_hash = input_hash
     task.allowed_tools = None if authority.tools is None else sorted(authority.tools)
     if wanted.agents is not None:
         task.allowed_agents = sorted(wanted.agents)
@@ -86,28 +102,64 @@ async def delegate(
     session.add(task)
     await session.flush()
     await _insert_dependencies(session, task, wanted.depends_on)
-    tell(
-        session,
-        EventKind.TASK_CREATED,
-        task,
-        actor,
-        title=task.title,
-        type=task.type,
-        priority=task.priority,
-        creatorId=to_global(Prefix.AGENT, creator_id),
-    )
+    told: dict[str, Any] = {"title": task.title, "type": task.type, "priority": task.priority}
+    if contract is not None:
+        told["contract"] = {"name": contract.name, "version": contract.version}
+    tell(session, EventKind.TASK_CREATED, task, actor, creatorId=to_global(Prefix.AGENT, creator_id), **told)
     remember_bell(session, Bell.WORK)
     return task
 
 
 async def permitted_caps(session: AsyncSession, team_id: UUID, settings: Settings) -> TeamCaps:
-    """What the team may spend; raises FeatureDisabled where it may not delegate at all."""
-    team = (await session.scalars(select(Team).where(Team.id == team_id))).one()
+    """What the team may spend; raises FeatureDisabled where it may not delegate at all.
+
+    Its row is shared: who changes its budgets waits for the tasks that are being made under the old ones.
+    """
+    mine = select(Team).where(Team.id == team_id).with_for_update(read=True)
+    team = (await session.scalars(mine.execution_options(populate_existing=True))).one()
     require(FeatureFlag.TASK_DELEGATION, settings.flags, team.flags)
-    return TeamCaps(
-        day=settings.team_day_budget_usd if team.day_budget_usd is None else team.day_budget_usd,
-        month=settings.team_month_budget_usd if team.month_budget_usd is None else team.month_budget_usd,
+    return caps_of(team, settings)
+
+
+async def _contract(session: AsyncSession, team_id: UUID, wanted: Delegation) -> Contract | None:
+    """The contract that the task is to keep to; raises NotFound, or InvalidInput for an input that does not fit."""
+    if wanted.contract is not None:
+        contract = await contracts.find(session, team_id=team_id, name=wanted.contract)
+    elif wanted.contract_id is not None:
+        contract = await contracts.by_id(session, wanted.contract_id)
+    elif wanted.contract_input is not None:
+        raise invalid(contracts.INPUT, "needs a contract that says what it is")
+    else:
+        return None
+    await contracts.require_input(contract, wanted.contract_input)
+    return contract
+
+
+def _fingerprint(wanted: Delegation) -> bytes:
+    spec = wanted.spec
+    return fingerprint(
+        instructions=spec.instructions,
+        context=spec.context,
+        artifacts=spec.input_artifacts,
+        contract_input=wanted.contract_input,
     )
+
+
+async def _refuse_oscillation(
+    session: AsyncSession, parent: Task, assignee: Agent, input_hash: bytes, chain: Sequence[str]
+) -> None:
+    """Counts the tasks under the root, but not those that were cancelled because the attempt that asked was lost: its
+    next one has to ask again. The assignee's row is held, so that of two that ask the same at once the second counts
+    the first."""
+    asked_before = select(func.count()).where(
+        Task.team_id == parent.team_id,
+        Task.root_id == parent.root_id,
+        Task.creator_id == parent.assignee_id,
+        Task.assignee_id == assignee.id,
+        Task.input_hash == input_hash,
+        func.coalesce(Task.error_code, "") != FailureCode.PARENT_ENDED,
+    )
+    check_repeats(await session.scalar(asked_before) or 0, [*chain, assignee.slug])
 
 
 async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentRuntime, AgentStatus
 from app.budgets import service as budgets
+from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict, Forbidden, NotFound
 from app.events.kinds import EventKind
@@ -24,7 +25,7 @@ from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
 from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
-from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, over_limit
+from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, contract_violated, over_limit
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
 from app.tasks.narration import tell, used
 from app.tasks.retry_policy import FailureCode, wait_before_retry
@@ -154,11 +155,16 @@ async def complete(
     usage: Usage = NOTHING,
     agent_id: UUID | None = None,
 ) -> Task:
+    """End with a result. An output that does not fit the task's contract is a failed attempt, as the answer shows."""
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
     stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
     if stopped:
+        return task
+    violation = await _violation(session, task, output)
+    if violation is not None:
+        await fail_attempt(session, task, violation, at=at, actor=actor, cost=cost)
         return task
     task.result, task.output, task.result_artifacts = result, output, list(artifacts)
     task.error_code = task.error_message = None
@@ -258,6 +264,14 @@ async def _stopped(
         await fail_attempt(session, task, over_limit(what), at=at, actor=actor, cost=cost)
         return True, NO_COST
     return False, cost
+
+
+async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] | None) -> Failure | None:
+    if task.contract_id is None:
+        return None
+    contract = await contracts.by_id(session, task.contract_id)
+    problems = await contracts.output_problems(contract, output)
+    return contract_violated(contract.name, contract.version, problems) if problems else None
 
 
 async def fail_attempt(

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.agents.spec import AgentSpec
 from app.handoffs.spec import HandoffRuleSpec
+from app.team_files.spec import BudgetsSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class CurrentTeam:
     settings: Mapping[str, Any]
     default_agent: str | None
     feature_flags: Mapping[str, bool]
+    budgets: BudgetsSpec
     agents: Mapping[str, AgentSpec]
     archived: frozenset[str]
     rules: tuple[HandoffRuleSpec, ...]

@@ -33,6 +33,9 @@ def to_yaml(team: CurrentTeam) -> str:
     if team.default_agent is not None:
         described["default_agent"] = team.default_agent
     described["feature_flags"] = dict(team.feature_flags)
+    caps = {name: float(cap) for name, cap in team.budgets if cap is not None}
+    if caps:
+        described["budgets"] = caps
     described["agents"] = [agent.model_dump(mode="json", exclude_defaults=True) for agent in team.agents.values()]
     described["handoffs"] = [rule.model_dump(mode="json", exclude_defaults=True) for rule in team.rules]
     return yaml.dump(described, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=WIDTH)

@@ -11,7 +11,7 @@ from app.errors import FieldProblem
 from app.handoffs.changes import RuleChanges, compare
 from app.handoffs.spec import HandoffRuleSpec, problems_with
 from app.team_files.current import CurrentTeam
-from app.team_files.spec import TeamFile
+from app.team_files.spec import BudgetsSpec, TeamFile
 from app.teams.flags import FeatureFlag
 from app.teams.values import same
 
@@ -41,6 +41,7 @@ class Plan:
     settings: Mapping[str, Any]
     default_agent: str | None
     flags: Mapping[FeatureFlag, bool | None]
+    budgets: BudgetsSpec | None
     rules: Sequence[HandoffRuleSpec]
     rule_changes: RuleChanges
     problems: list[FieldProblem] = field(default_factory=list)
@@ -49,7 +50,8 @@ class Plan:
     def changed_team_fields(self) -> tuple[str, ...]:
         """Sections of the file by which the team itself differs."""
         default = ("default_agent",) if self.default_agent is not None else ()
-        return (*self.settings, *default, *(("feature_flags",) if self.flags else ()))
+        flags = ("feature_flags",) if self.flags else ()
+        return (*self.settings, *default, *flags, *(("budgets",) if self.budgets else ()))
 
 
 def make_plan(current: CurrentTeam, file: TeamFile, *, prune: bool) -> Plan:
@@ -66,6 +68,7 @@ def make_plan(current: CurrentTeam, file: TeamFile, *, prune: bool) -> Plan:
         settings=_settings(current, file),
         default_agent=_new_default(current, file),
         flags=_flags(current, file),
+        budgets=file.budgets if file.mentions("budgets") and file.budgets != current.budgets else None,
         rules=rules,
         rule_changes=compare(current.rules, rules),
         problems=_problems(current, file, rules, archived),

@@ -14,6 +14,7 @@ from app.agents.service import spec_from
 from app.agents.spec import SkillSpec
 from app.handoffs.service import rules_of
 from app.team_files.current import CurrentTeam
+from app.team_files.spec import BudgetsSpec
 from app.teams.models import Team
 
 
@@ -29,6 +30,7 @@ async def current(session: AsyncSession, team: Team, agents: Mapping[str, Agent]
         },
         default_agent=next((slug for slug, agent in living.items() if agent.id == team.default_agent_id), None),
         feature_flags=team.flags,
+        budgets=BudgetsSpec(day_usd=team.day_budget_usd, month_usd=team.month_budget_usd),
         agents={slug: spec_from(agent, skills[agent.id]) for slug, agent in living.items()},
         archived=frozenset(agents.keys() - living.keys()),
         rules=tuple((await rules_of(session, team.id)).values()),

@@ -11,6 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
+from app.budgets import service as budgets
+from app.budgets.models import AccountKind
+from app.config import Settings
 from app.events.log import Actor
 from app.handoffs import service as handoffs
 from app.team_files.parse import ParsedFile, parse
@@ -47,6 +50,7 @@ async def apply_parsed(
     actor: Actor,
     prune: bool = False,
     dry_run: bool = False,
+    settings: Settings | None = None,
 ) -> TeamFileResult:
     team = await teams.lock(session, team_id)
     rows = await agents_by_slug(session, team_id, lock=True)
@@ -54,11 +58,13 @@ async def apply_parsed(
     parsed.refuse(plan.problems)
     result = result_of(plan)
     if result.changed and not dry_run:
-        await _carry_out(session, team, rows, plan, actor)
+        await _carry_out(session, team, rows, plan, actor, settings)
     return result
 
 
-async def _carry_out(session: AsyncSession, team: Team, rows: Mapping[str, Agent], plan: Plan, actor: Actor) -> None:
+async def _carry_out(
+    session: AsyncSession, team: Team, rows: Mapping[str, Agent], plan: Plan, actor: Actor, settings: Settings | None
+) -> None:
     ids = {slug: agent.id for slug, agent in rows.items()}
     for spec in plan.created:
         ids[spec.slug] = (await agents.create(session, team_id=team.id, spec=spec, actor=actor)).id
@@ -68,6 +74,9 @@ async def _carry_out(session: AsyncSession, team: Team, rows: Mapping[str, Agent
     await teams.change(session, team=team, fields=_team_fields(plan, ids), actor=actor)
     if plan.flags:
         await teams.set_flags(session, team_id=team.id, changes=dict(plan.flags), actor=actor)
+    if plan.budgets:
+        own = {AccountKind.TEAM_DAY: plan.budgets.day_usd, AccountKind.TEAM_MONTH: plan.budgets.month_usd}
+        await budgets.set_team_caps(session, team_id=team.id, own=own, actor=actor, settings=settings)
     if plan.rule_changes:
         await handoffs.replace(session, team=team, rules=plan.rules, actor=actor)
     for slug in plan.archived:  # last: by now neither the default nor a rule names them

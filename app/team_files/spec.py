@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, StrictBool, StringConstraints
@@ -10,7 +11,7 @@ from app.agents.spec import AgentSpec, Strict, text
 from app.handoffs.spec import ANY_AGENT, MAX_RULES, PREVIOUS_AGENT, HandoffRuleSpec
 from app.team_files.slugs import slug_from
 from app.teams.flags import FeatureFlag
-from app.teams.models import MAX_DESCRIPTION, MAX_NAME, AfterWork
+from app.teams.models import MAX_DESCRIPTION, MAX_NAME, MOST_BUDGET_USD, AfterWork
 
 MAX_AGENTS = 1_000
 MAX_VARIABLES = 200
@@ -57,10 +58,18 @@ def _variable(value: Any) -> bool | int | float | str:
     raise ValueError("must be a number, text, true or false")
 
 
+Cap = Annotated[Decimal, Field(ge=0, le=MOST_BUDGET_USD, decimal_places=6)]
 VariableName = Annotated[str, StringConstraints(max_length=63, pattern=VARIABLE_PATTERN)]
 Variable = Annotated[bool | int | float | str, PlainValidator(_variable)]
 FileAgent = Annotated[AgentSpec, BeforeValidator(_with_slug)]
 FileRule = Annotated[HandoffRuleSpec, BeforeValidator(_with_slugs_for_agents)]
+
+
+class BudgetsSpec(Strict):
+    """What the team may spend in US dollars; without a value the installation's setting counts."""
+
+    day_usd: Cap | None = None
+    month_usd: Cap | None = None
 
 
 class TeamFile(Strict):
@@ -73,6 +82,7 @@ class TeamFile(Strict):
     after_work_behavior: AfterWork = AfterWork.RETURN_TO_USER
     context_variables: Annotated[dict[VariableName, Variable], Field(default_factory=dict, max_length=MAX_VARIABLES)]
     feature_flags: Annotated[dict[FeatureFlag, StrictBool], Field(default_factory=dict)]
+    budgets: BudgetsSpec = BudgetsSpec()
     agents: Annotated[tuple[FileAgent, ...], Field(max_length=MAX_AGENTS)] = ()
     handoffs: Annotated[tuple[FileRule, ...], Field(max_length=MAX_RULES)] = ()
 

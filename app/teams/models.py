@@ -15,6 +15,7 @@ from app.db.base import Base, Identified, Timestamped, text_enum
 MAX_SLUG = 63
 MAX_NAME = 120
 MAX_DESCRIPTION = 2_000
+MOST_BUDGET_USD = 1_000_000
 
 
 class AfterWork(StrEnum):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -63,6 +65,19 @@ async def set_flags(
         told = [{"flag": flag, "enabled": enabled} for flag, enabled in changes.items()]
         append(session, EventKind.TEAM_FLAGS_CHANGED, team_id=team_id, actor=actor, changes={"flags": told})
     return team
+
+
+async def set_budgets(
+    session: AsyncSession, *, team: Team, changes: Mapping[str, Decimal | None], actor: Actor
+) -> bool:
+    """Set the caps that differ on a locked team; says whether any did. What is open under the old ones is not told."""
+    changed = {name: value for name, value in changes.items() if getattr(team, name) != value}
+    for name, value in changed.items():
+        setattr(team, name, value)
+    if changed:
+        told = {name: None if value is None else float(value) for name, value in changed.items()}
+        append(session, EventKind.TEAM_BUDGETS_CHANGED, team_id=team.id, actor=actor, changes=told)
+    return bool(changed)
 
 
 async def change(session: AsyncSession, *, team: Team, fields: dict[str, Any], actor: Actor) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from uuid import UUID
 import strawberry
 
 from app.auth.roles import Permission, Role
+from app.contracts.service import MOST_INPUT_BYTES
 from app.errors import InvalidInput
 from app.ids import Prefix, from_global
 from app.tasks import dead_letters, revival, service, transitions
@@ -26,12 +27,14 @@ from graphql_schema.refusals import (
     DelegationDepthExceeded,
     FeatureDisabled,
     NotFound,
+    OscillationDetected,
 )
-from graphql_schema.scalars import Usd
+from graphql_schema.scalars import JSON, Usd
 from graphql_schema.tasks.acting import acting_as, given, uuid_of
 from graphql_schema.tasks.types import DeadLetter, Task
 
 UNSET = strawberry.UNSET
+_CONTRACT_INPUT_TEXT = f"it must fit the contract. At most {MOST_INPUT_BYTES:,} bytes, 20 deep."
 _DELEGATION = (
     NotFound, Conflict, FeatureDisabled, DelegationDepthExceeded, CycleDetected, AgentUnavailable, AuthorityExceeded,
     BudgetExhausted,
@@ -70,6 +73,14 @@ class DelegateTaskInput(MutationInput):
         default_factory=list,
         description="References to what it works on: artifact:…, memory:…, file:…, task:… or https://…; at most "
         f"{MAX_ARTIFACTS}.",
+    )
+    contract: str | None = strawberry.field(
+        default=None,
+        description="Name of a contract, such as `reviewer`: the input must fit it now, and the output in the end. The "
+        "task keeps the version that counts now.",
+    )
+    contract_input: JSON | None = strawberry.field(
+        default=None, description=f"What it is given as data, as an object; {_CONTRACT_INPUT_TEXT}"
     )
     priority: TaskPriority = strawberry.field(default=TaskPriority.NORMAL, description="Which tasks go first.")
     max_tokens: int = strawberry.field(
@@ -117,6 +128,12 @@ class ReplayDeadLetterInput(MutationInput):
     context: str | None = strawberry.field(default=UNSET, description="Another context.")
     expected_output: str | None = strawberry.field(default=UNSET, description="Another expected output.")
     input_artifacts: list[str] | None = strawberry.field(default=UNSET, description="Other references.")
+    contract: str | None = strawberry.field(
+        default=UNSET, description="Another contract, or the same in the version that counts now."
+    )
+    contract_input: JSON | None = strawberry.field(
+        default=UNSET, description=f"What it is given as data instead; {_CONTRACT_INPUT_TEXT}"
+    )
     priority: TaskPriority | None = strawberry.field(default=UNSET, description="Another priority.")
     max_tokens: int | None = strawberry.field(default=UNSET, description="Another limit of tokens.")
     max_tool_calls: int | None = strawberry.field(default=UNSET, description="Another limit of tool calls.")
@@ -160,7 +177,7 @@ def _note(text: str, path: str = "reason") -> str:
 @mutation(
     "Delegates a task. Every rule is checked and its budget reserved before it exists; a refusal leaves nothing.",
     needs=Permission.DELEGATE_TASKS,
-    refusals=(*_DELEGATION, ClaimLost),
+    refusals=(*_DELEGATION, OscillationDetected, ClaimLost),
 )
 async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
     creator = _optional(Prefix.AGENT, input.creator_id, "creatorId")
@@ -175,6 +192,8 @@ async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
         depends_on=_ids(Prefix.TASK, input.depends_on, "dependsOn"),
         agents=None if input.agents is None else _ids(Prefix.AGENT, input.agents, "agents"),
         claim_token=token,
+        contract=input.contract,
+        contract_input=input.contract_input,
     )
     task = await service.delegate(
         work.session, team_id=work.team_id, wanted=wanted, settings=work.context.services.settings, actor=work.actor
@@ -236,9 +255,10 @@ async def reassign_task(work: Work, input: ReassignTaskInput) -> TaskPayload:
 
 
 @mutation(
-    "Takes up the work of a dead letter in a new task, with changes where given.",
+    "Takes up the work of a dead letter in a new task, with changes where given. It keeps the version of its contract, "
+    "unless a contract is named.",
     needs=Permission.CONTROL_TASKS,
-    refusals=_DELEGATION,
+    refusals=(*_DELEGATION, OscillationDetected),
 )
 async def replay_dead_letter(work: Work, input: ReplayDeadLetterInput) -> DeadLetterPayload:
     letter, task = await revival.replay(
@@ -247,6 +267,7 @@ async def replay_dead_letter(work: Work, input: ReplayDeadLetterInput) -> DeadLe
         letter_id=from_global(Prefix.DEAD_LETTER, input.dead_letter_id, path="deadLetterId"),
         edits=given(input, *(name for name in _SPEC if name not in {"type", "tools"})),
         assignee_id=_optional(Prefix.AGENT, input.assignee_id, "assigneeId"),
+        **given(input, "contract", "contract_input"),
         settings=work.context.services.settings,
         actor=work.actor,
         note=_note(input.note, "note"),

@@ -37,6 +37,7 @@ class Task(Node):
     context: str = column("What helps to understand it; may be empty.")
     expected_output: str = column("What the result should look like; may be empty.")
     input_artifacts: list[str] = column("References to what it works on, such as `memory:…` or `https://…`.")
+    contract_input: JSON | None = column("What it is given as data, as its contract asks for; null without it.")
     max_tokens: int = column("How many tokens one attempt may use.", filter=True)
     max_tool_calls: int = column("How many tool calls one attempt may make.", filter=True)
     timeout_seconds: int = column("How long one attempt may take.", name="timeout_s", filter=True)
@@ -46,7 +47,7 @@ class Task(Node):
     depth: int = column("How many delegations led to it, 1 to 3.", filter=True, group=True, aggregate=True)
     progress: str = column("What the agent last said of its progress; may be empty.")
     result: str | None = column("The result in words; null until completed.", filter=True)
-    output: JSON | None = column("The result as data, where the agent gave one.")
+    output: JSON | None = column("The result as data, where the agent gave one; fits the contract where there is one.")
     result_artifacts: list[str] = column("References to what was made.")
     error_code: str | None = column("Why it did not complete, for programs.", filter=True, group=True)
     error: str | None = column("Why it did not complete, for people.", name="error_message", filter=True)
@@ -89,6 +90,11 @@ class Task(Node):
     budget = one(
         "Budget", "graphql_schema.budgets.types", "What it and the tasks below it may cost.",
         on=lambda task, budget: budget.id == task.budget_id,
+    )  # fmt: skip
+    contract = one(
+        "Contract", "graphql_schema.contracts.types",
+        "What it is given and must answer, in the version that it was delegated with; null without a contract.",
+        nullable=True, on=lambda task, contract: contract.id == task.contract_id,
     )  # fmt: skip
     events = many(
         "Event", "graphql_schema.events.types", "What happened to it, as far back as retention goes.",

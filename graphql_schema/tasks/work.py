@@ -12,6 +12,7 @@ from pydantic import Field
 from app.agents.models import AgentRuntime
 from app.agents.spec import Strict, text
 from app.auth.roles import Permission
+from app.contracts.documents import require_document
 from app.errors import InvalidInput
 from app.ids import Prefix, from_global
 from app.tasks import queries, tool_calls, transitions
@@ -92,7 +93,10 @@ class RecordToolCallInput(ClaimedTaskInput):
 @strawberry.input(description="The result of a task.")
 class CompleteTaskInput(ClaimedTaskInput):
     result: str = strawberry.field(description="The result in words, 1 to 1,000,000 characters.")
-    output: JSON | None = strawberry.field(default=None, description="The result as data, as an object.")
+    output: JSON | None = strawberry.field(
+        default=None,
+        description="The result as data, as an object: at most 1,000,000 bytes, 20 deep. Must fit the task's contract.",
+    )
     result_artifacts: list[str] = strawberry.field(
         default_factory=list, description=f"References to what was made; at most {MAX_ARTIFACTS}."
     )
@@ -212,19 +216,19 @@ async def record_tool_call(work: Work, input: RecordToolCallInput) -> ToolCallPa
 
 @mutation(
     "Ends a task with its result, settles its budget, and cancels what it left open below it. A result that comes "
-    "after the task's time or beyond its limits does not count: look at its status.",
+    "after the task's time or beyond its limits does not count, and one whose output does not fit the task's contract "
+    "fails it: look at its status.",
     needs=Permission.WORK_TASKS,
     refusals=(NotFound, ClaimLost),
 )
 async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
     made = parsed(_Result, given(input, "result", "result_artifacts"))
-    if input.output is not None and not isinstance(input.output, dict):
-        raise InvalidInput.of("output", "must be an object")
+    output = None if input.output is None else require_document("output", input.output)
     task = await transitions.complete(
         work.session,
         **_claim(work, input),
         result=made.result,
-        output=input.output,
+        output=output,
         artifacts=made.result_artifacts,
         usage=_usage(input),
     )

@@ -47,6 +47,7 @@ async def apply_team(work: Work, input: ApplyTeamInput) -> ApplyTeamPayload:
         actor=work.actor,
         prune=input.prune,
         dry_run=input.dry_run,
+        settings=work.context.services.settings,
     )
     return ApplyTeamPayload(
         changed=result.changed,

@@ -18,7 +18,7 @@ from graphql_schema.node import Node
 from graphql_schema.planner.connections import many
 from graphql_schema.planner.mapping import Caller, column, expression, mapped, one, python
 from graphql_schema.planner.sql import json_list
-from graphql_schema.scalars import JSON, DateTime
+from graphql_schema.scalars import JSON, DateTime, Usd
 
 
 @strawberry.type(description="A feature flag as it stands for a team.")
@@ -69,6 +69,10 @@ class Team(Node):
         needs=Permission.READ_EVENTS,
     )  # fmt: skip
 
+    day_budget_usd: Usd | None = column("The team's own cap for a UTC day; null: the installation's setting counts.")
+    month_budget_usd: Usd | None = column(
+        "The team's own cap for a UTC month; null: the installation's setting counts."
+    )
     day_budget = one(
         "Budget",
         "graphql_schema.budgets.types",

@@ -49,7 +49,7 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
     colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
     operation = text.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague)
-    if name.startswith("delegate.md"):
+    if name.startswith(("delegate.md", "contracts.md")):
         await demo.run(dict(examples("graphql"))["delegate.md:1"], secret=KEY)
     node = get_operation_ast(parse(operation))
     assert node is not None, f"{name}: one operation a block"

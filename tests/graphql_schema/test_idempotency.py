@@ -23,6 +23,7 @@ ANSWER = {
     "CreateApiKeyPayload": "apiKey { id live } secret",
     "ApplyTeamPayload": "changed created",
     "RegisterDocumentsPayload": "registered",
+    "ContractPayload": "contract { id name version retiredAt }",
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
@@ -45,6 +46,9 @@ def inputs(parley: Parley) -> dict[str, dict[str, Any]]:
         "applyTeam": {"file": "name: Home\nagents:\n  - slug: zara\n    name: Zara\n"},
         "registerDocuments": {"documents": [{"id": "md5", "body": "{ team { id } }"}]},
         "limitRolesToTrustedDocuments": {"roles": ["ANALYST"]},
+        "setTeamBudgets": {"dayUsd": 7, "monthUsd": 70},
+        "saveContract": {"name": "report", "outputSchema": {"type": "object"}},
+        "deleteContract": {"name": "report"},
     }
 
 
@@ -92,7 +96,7 @@ MUTATIONS = [
     "createAgent", "updateAgent", "pauseAgent", "resumeAgent", "archiveAgent", "setFeatureFlags", "createApiKey",
     "revokeApiKey", "applyTeam", "registerDocuments", "limitRolesToTrustedDocuments", "delegateTask", "cancelTask",
     "retryTask", "reassignTask", "replayDeadLetter", "discardDeadLetter", "claimTask", "heartbeatTask",
-    "recordToolCall", "completeTask", "failTask",
+    "recordToolCall", "completeTask", "failTask", "setTeamBudgets", "saveContract", "deleteContract",
 ]  # fmt: skip
 
 
@@ -103,6 +107,8 @@ async def test_fifty_at_once_have_one_effect(parley: Parley, name: str) -> None:
         await parley.run(
             "mutation ($i: ID!) { pauseAgent(input: {agentId: $i}) { __typename } }", {"i": parley.home.agent_id}
         )
+    if name == "deleteContract":
+        await parley.run(document("saveContract"), {"input": inputs(parley)["saveContract"]})
     if name == "registerDocuments":
         given["documents"][0]["id"] = hashlib.md5(given["documents"][0]["body"].encode()).hexdigest()
     before = await parley.value("select count(*) from event where team_id = $1", parley.home.id)

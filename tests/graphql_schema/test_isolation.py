@@ -103,7 +103,11 @@ async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
     task = await desk.working("kyra", "luke")
     await desk.fail(task, may_pass=False)
     letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
-    return [team.agent_id, *(team.key_id(role) for role in Role), team_id, to_global(Prefix.TASK, task.id), *letters]
+    contract = to_global(Prefix.CONTRACT, await parley.value("select id from contract where team_id = $1", team.id))
+    return [
+        team.agent_id, *(team.key_id(role) for role in Role), team_id, to_global(Prefix.TASK, task.id), contract,
+        *letters,
+    ]  # fmt: skip
 
 
 async def fingerprint(parley: Parley, team: TeamKit) -> Any:
@@ -115,6 +119,7 @@ async def fingerprint(parley: Parley, team: TeamKit) -> Any:
             (select json_agg(k order by k.id)::text from api_key k where team_id = $1),
             (select json_agg(r order by r.id)::text from handoff_rule r where team_id = $1),
             (select json_agg(t order by t.id)::text from task t where team_id = $1),
+            (select json_agg(c order by c.id)::text from contract c where team_id = $1),
             (select json_agg(d order by d.id)::text from dead_letter d where team_id = $1),
             (select json_agg(b order by b.id)::text from budget_account b where team_id = $1),
             (select count(*) from event where team_id = $1)))""",

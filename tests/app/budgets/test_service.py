@@ -13,7 +13,8 @@ from app.budgets.errors import BudgetExhausted
 from app.budgets.models import AccountKind, BudgetAccount
 from app.events.models import Event
 from app.tasks.models import Task
-from tests.fixtures.desk import Desk
+from app.teams.models import Team
+from tests.fixtures.desk import ACTOR, Desk
 
 
 async def test_racing_children_never_exceed_the_parents_cap_by_a_cent(desk: Desk) -> None:
@@ -112,6 +113,71 @@ async def test_a_team_is_warned_once_near_its_cap(desk: Desk) -> None:
     async with desk.transaction() as session:
         told = list(await session.scalars(select(Event).where(Event.kind == "budget.near_cap")))
     assert [event.changes for event in told] == [{"scope": "TEAM_DAY", "cap": 1.0, "reserved": 0.9, "spent": 0.0}]
+
+
+async def set_caps(desk: Desk, **own: Decimal | None) -> None:
+    kinds = {AccountKind(f"team_{name}"): cap for name, cap in own.items()}
+    async with desk.transaction() as session:
+        await budgets.set_team_caps(session, team_id=desk.team_id, own=kinds, settings=desk.settings, actor=ACTOR)
+
+
+async def test_new_caps_count_at_once_and_may_lie_below_what_is_reserved(desk: Desk) -> None:
+    await set_caps(desk, day=Decimal(1))
+    task = await desk.working("kyra", "luke", budget_usd="0.9")
+    await set_caps(desk, day=Decimal("0.5"), month=Decimal(3))
+
+    with pytest.raises(BudgetExhausted) as refused:
+        await desk.delegate("kyra", "luke", budget_usd="0.01")
+    await desk.complete(task, cost="0.4")
+    await desk.delegate("kyra", "luke", budget_usd="0.1")
+    await set_caps(desk, day=None)
+    await set_caps(desk, day=None)
+
+    assert (refused.value.details["scope"], refused.value.details["cap"]) == ("TEAM_DAY", Decimal("0.5"))
+    async with desk.transaction() as session:
+        caps = await session.execute(
+            select(BudgetAccount.kind, BudgetAccount.cap).where(BudgetAccount.period.is_not(None))
+        )
+        told = await session.scalars(
+            select(Event.changes).where(Event.kind == "team.budgets_changed").order_by(Event.position, Event.id)
+        )
+        assert {kind: cap for kind, cap in caps} == {AccountKind.TEAM_DAY: 50, AccountKind.TEAM_MONTH: 3}
+        assert list(told) == [
+            {"dayBudgetUsd": 1.0}, {"dayBudgetUsd": 0.5, "monthBudgetUsd": 3.0}, {"dayBudgetUsd": None},
+        ]  # fmt: skip
+
+
+async def test_room_that_runs_short_again_is_told_again(desk: Desk) -> None:
+    await set_caps(desk, day=Decimal(1))
+    await desk.delegate("kyra", "luke", budget_usd="0.9")
+    await set_caps(desk, day=Decimal(9))
+    await set_caps(desk, day=Decimal(1))
+
+    async with desk.transaction() as session:
+        told = list(await session.scalars(select(Event).where(Event.kind == "budget.near_cap")))
+    assert [(event.changes["cap"], event.changes["reserved"]) for event in told] == [(1.0, 0.9), (1.0, 0.9)]
+
+
+async def test_no_race_leaves_a_cap_that_is_gone(desk: Desk) -> None:
+    """Whoever delegates has reserved before the new cap is set, or reads the new one."""
+    workers = [f"worker-{number}" for number in range(10)]
+    for slug in ("kyra", *workers):
+        await desk.agent(slug)
+
+    await asyncio.gather(
+        *(desk.delegate("kyra", slug, budget_usd="0.3") for slug in workers),
+        *(set_caps(desk, day=Decimal(cap)) for cap in (3, 2, 1)),
+        return_exceptions=True,
+    )
+    reserved, _ = (await _team(desk))["team_day"]
+    await asyncio.gather(*(desk.delegate("kyra", slug, budget_usd="0.3") for slug in workers), return_exceptions=True)
+
+    async with desk.transaction() as session:
+        own = await session.scalar(select(Team.day_budget_usd))
+        shown = await session.scalar(select(BudgetAccount.cap).where(BudgetAccount.kind == AccountKind.TEAM_DAY))
+    assert own == shown
+    assert own in {3, 2, 1}
+    assert (await _team(desk))["team_day"][0] <= max(own, reserved)
 
 
 async def _team(desk: Desk) -> dict[str, tuple[Decimal, Decimal]]:

@@ -54,6 +54,7 @@ SLUGS = st.from_regex(r"\A[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?\Z").filter(
 )
 NUMBERS = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(-(2.0**53) + 1, 2.0**53 - 1))
 TRAITS = st.floats(0, 1)
+CAPS = st.integers(0, 10**12).map(lambda millionths: millionths / 10**6)
 
 
 @st.composite
@@ -94,6 +95,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
             )
         ),
         "feature_flags": draw(st.dictionaries(st.sampled_from([flag.value for flag in FeatureFlag]), st.booleans())),
+        "budgets": {"day_usd": draw(CAPS), "month_usd": draw(CAPS)},
         "agents": [{"slug": slug, **draw(agents())} for slug in slugs],
         "handoffs": sorted(rules, key=lambda rule: -int(rule["priority"])),
     }

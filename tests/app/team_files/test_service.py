@@ -89,6 +89,19 @@ async def test_a_mentioned_section_is_taken_whole(
         assert (await teams.lock(session, team.id)).flags == {"expert_gate": False}
 
 
+async def test_budgets_are_set_stay_when_left_out_and_go_back(
+    apply_file: Apply, export_file: Export, kinds: Kinds, pair: str
+) -> None:
+    await apply_file(pair)
+    before = await kinds()
+
+    results = [await apply_file(pair + more) for more in ("budgets: {day_usd: 1.5}\n", "", "budgets: {}\n")]
+
+    assert [result.changed_team_fields for result in results] == [("budgets",), (), ("budgets",)]
+    assert (await kinds())[len(before) :] == ["team.budgets_changed", "team.budgets_changed"]
+    assert "budgets" not in await export_file()
+
+
 async def test_agents_that_the_file_does_not_name_are_left_alone(apply_file: Apply, pair: str) -> None:
     await apply_file(pair)
 

@@ -41,6 +41,7 @@ async def test_generated_operations_give_the_same_answer_every_way(
     }
     nobody = UUID(int=0)  # the seed holds no task
     ids |= {
+        "Contract": [seed.id(Prefix.CONTRACT, key) for key in seed.contracts[-3:]],
         "Task": [to_global(Prefix.TASK, nobody)],
         "TaskAttempt": [to_global(Prefix.ATTEMPT, nobody)],
         "ToolCall": [to_global(Prefix.TOOL_CALL, nobody)],
