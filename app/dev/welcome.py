@@ -18,9 +18,13 @@ _PAGE = """
 
 {query}
 
-  Pause an agent; a refusal is part of the answer:
+  Give one of them a task from another; the worker runs it on the offline model:
 
 {mutation}
+
+  What became of it?
+
+{result}
 
   Watch it happen:
 
@@ -37,9 +41,14 @@ _QUERY = """\
 ask -d '{"query": "{ viewer { role team { name } } agents(first: 10) { nodes { slug name tagline status } } }"}'"""
 
 _MUTATION = """\
-ID=$(ask -d '{"query": "{ agents(first: 1) { nodes { id } } }"}' | grep -o 'agent_[0-9a-f]*')
-ask -d '{"query": "mutation($id: ID!) { pauseAgent(input: {agentId: $id, reason: \\"lunch\\"}) { __typename \
-... on AgentPayload { agent { name status } } ... on Conflict { message } } }", "variables": {"id": "'$ID'"}}'"""
+set -- $(ask -d '{"query": "{ agents(first: 2) { nodes { id } } }"}' | grep -o 'agent_[0-9a-f]*')
+ask -d '{"query": "mutation($a: ID!, $b: ID!) { delegateTask(input: {creatorId: $a, assigneeId: $b, type: PLAN, \
+title: \\"Launch\\", instructions: \\"Plan the launch. First test it. Then tell everybody.\\"}) { __typename \
+... on TaskPayload { task { id status } } ... on Refusal { message } } }", "variables": {"a": "'$1'", "b": "'$2'"}}'"""
+
+_RESULT = """\
+ask -d '{"query": "{ tasks(first: 1, orderBy: [{field: CREATED_AT, direction: DESC}]) { nodes { status result \
+assignee { name } attempts { nodes { model tokensUsed } } } } }"}'"""
 
 _SUBSCRIPTION = """\
 ask -H 'Accept: text/event-stream' \\
@@ -53,6 +62,7 @@ def text(address: str, key: str) -> str:
         setup=_indented(_SETUP.format(address=address, key=key.replace("'", "'\\''"))),
         query=_indented(_QUERY),
         mutation=_indented(_MUTATION),
+        result=_indented(_RESULT),
         subscription=_indented(_SUBSCRIPTION),
     )
 

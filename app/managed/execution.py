@@ -49,11 +49,11 @@ class Execution:
             output_check=partial(_problems, briefed.output_schema) if briefed.output_schema else None,
         )
         try:
-            answer = await infer(request, _Reporting(run), self.providers)
+            answer = await infer(request, _Reporting(run, request.model), self.providers)
         except InferenceFailed as failed:
-            run.usage = _usage(failed.used)
+            run.usage = _usage(failed.used, request.model)
             raise RunFailed(_failure(failed)) from failed
-        run.usage = _usage(answer.used)
+        run.usage = _usage(answer.used, answer.model, answer.metadata)
         return Made(answer.text, answer.output)
 
     async def _brief(self, run: Run) -> Briefing:
@@ -72,15 +72,16 @@ class Execution:
 class _Reporting:
     """Passes on what a run says of itself while it works."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, model: str) -> None:
         self._run = run
+        self._model = model
 
     async def text(self, partial: str) -> None:
         await self._run.progressed(partial)
 
     async def used(self, used: Used) -> None:
         """Costs are charged as they arise, so that a budget shows them at once."""
-        before, self._run.usage = self._run.usage, _usage(used)
+        before, self._run.usage = self._run.usage, _usage(used, self._model)
         if self._run.usage.cost > before.cost and await self._run.tell() is not TaskStatus.IN_PROGRESS:
             raise ClaimLost
 
@@ -90,8 +91,8 @@ def _problems(schema: dict[str, Any], output: dict[str, Any]) -> list[str]:
     return [f"{problem['path'] or 'the whole'}: {problem['message']}" for problem in check(schema, output)]
 
 
-def _usage(used: Used) -> Usage:
-    return Usage(tokens=used.tokens, cost=used.cost)
+def _usage(used: Used, model: str, metadata: dict[str, Any] | None = None) -> Usage:
+    return Usage(tokens=used.tokens, cost=used.cost, model=model, metadata=metadata)
 
 
 def _failure(failed: InferenceFailed) -> Failure:

@@ -34,6 +34,8 @@ async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage:
     """
     tokens = max(usage.tokens - attempt.tokens_used, 0)
     cost = max(usage.cost - attempt.cost, Decimal(0))
+    attempt.model = usage.model or attempt.model
+    attempt.metadata_ = usage.metadata or attempt.metadata_
     attempt.tokens_used += tokens
     attempt.cost += cost
     task.tokens_used += tokens

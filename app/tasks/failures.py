@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
@@ -26,10 +26,12 @@ class Failure:
 
 
 class Usage(Strict):
-    """What an attempt has used so far, in all."""
+    """What an attempt has used so far, in all, and on which model."""
 
     tokens: Annotated[int, Field(ge=0, le=2_000_000_000)] = 0
     cost: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] = Decimal(0)
+    model: Annotated[str, text(120, 1)] | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class ReportedFailure(Strict):

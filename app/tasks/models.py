@@ -196,6 +196,8 @@ class TaskAttempt(Identified, Base):
     )
     error_code: Mapped[str | None] = mapped_column(String(64))
     error_message: Mapped[str | None] = mapped_column(Text)
+    model: Mapped[str | None] = mapped_column(String(120))
+    metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSONB(none_as_null=True))
     tokens_used: Mapped[int] = mapped_column(server_default="0")
     cost: Mapped[Decimal] = mapped_column(USD, server_default="0")
     started_at: Mapped[datetime] = mapped_column(server_default=func.now())

@@ -109,6 +109,13 @@ class TaskAttempt(Node):
     outcome: models.AttemptOutcome = column("How it ended.", filter=True, group=True)
     error_code: str | None = column("Why it failed, for programs.", filter=True, group=True)
     error: str | None = column("Why it failed, for people.", name="error_message", filter=True)
+    model: str | None = column(
+        "The model that worked, such as openai:gpt-5 or offline; null where nobody said.", filter=True, group=True
+    )
+    metadata: JSON | None = column(
+        "What the run says of itself: whether its tokens were measured and its cost is known, and, of the offline "
+        "model, that it is not a language model."
+    )
     tokens_used: int = column("Tokens that it used.", filter=True, order=True, aggregate=True)
     cost: Usd = column("What it cost.", filter=True, aggregate=True)
     started_at: DateTime = column("When it began.", filter=True, order=True, aggregate=True)

@@ -36,6 +36,7 @@ MOST_WAIT_S = 10
 _POLL_S = 0.25
 _LEASE_TEXT = f"How long the claim holds without a heartbeat, {LEASE_S[0]} to {LEASE_S[-1]} seconds."
 _TOKENS_TEXT = "Tokens that this attempt has used so far, in all."
+_MODEL_TEXT = "The model that works on it, up to 120 characters; null: as before."
 _COST_TEXT = "What this attempt has cost so far, in all."
 
 
@@ -76,6 +77,7 @@ class HeartbeatTaskInput(ClaimedTaskInput):
     )
     tokens_used: int = strawberry.field(default=0, description=_TOKENS_TEXT)
     cost_usd: Usd = strawberry.field(default=Usd(0), description=_COST_TEXT)  # type: ignore[arg-type]
+    model: str | None = strawberry.field(default=None, description=_MODEL_TEXT)
 
 
 @strawberry.input(description="A tool call that was made.")
@@ -102,6 +104,7 @@ class CompleteTaskInput(ClaimedTaskInput):
     )
     tokens_used: int = strawberry.field(default=0, description=_TOKENS_TEXT)
     cost_usd: Usd = strawberry.field(default=Usd(0), description=_COST_TEXT)  # type: ignore[arg-type]
+    model: str | None = strawberry.field(default=None, description=_MODEL_TEXT)
 
 
 @strawberry.input(description="Why an attempt failed.")
@@ -113,6 +116,7 @@ class FailTaskInput(ClaimedTaskInput):
     )
     tokens_used: int = strawberry.field(default=0, description=_TOKENS_TEXT)
     cost_usd: Usd = strawberry.field(default=Usd(0), description=_COST_TEXT)  # type: ignore[arg-type]
+    model: str | None = strawberry.field(default=None, description=_MODEL_TEXT)
 
 
 @strawberry.type(description="A task to work on, or none.")
@@ -141,7 +145,7 @@ def _claim(work: Work, input: ClaimedTaskInput) -> dict[str, Any]:
 
 
 def _usage(input: Any) -> Usage:
-    return parsed(Usage, {"tokens": input.tokens_used, "cost": input.cost_usd})
+    return parsed(Usage, {"tokens": input.tokens_used, "cost": input.cost_usd, "model": input.model})
 
 
 def _lease(seconds: int) -> int:

@@ -1,9 +1,10 @@
-"""managed tasks"""
+"""Workers take the due tasks of all teams and extend claims by their tokens; attempts know their model."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import postgresql
 
 revision = "0005"
 down_revision = "0004"
@@ -12,6 +13,9 @@ depends_on = None
 
 
 def upgrade() -> None:
+    op.execute("set local lock_timeout = '5s'")
+    op.add_column("task_attempt", sa.Column("model", sa.String(120), nullable=True))
+    op.add_column("task_attempt", sa.Column("metadata", postgresql.JSONB(none_as_null=True), nullable=True))
     op.create_index(
         "ix_task_next",
         "task",
@@ -30,3 +34,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index("uq_task_claim_token", "task")
     op.drop_index("ix_task_next", "task")
+    op.drop_column("task_attempt", "metadata")
+    op.drop_column("task_attempt", "model")
