@@ -1,4 +1,4 @@
-"""`python -m benchmarks [reads|fanout|all] [--quick | --full]`: prints tables and keeps the figures as JSON."""
+"""`python -m benchmarks [reads|fanout|tasks|all] [--quick | --full]`: prints tables and keeps the figures as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import fanout, reads, tables
+from benchmarks import fanout, reads, tables, tasks
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "all"), default="all")
+    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "tasks", "all"), default="all")
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="two short rounds: whether it runs, not how fast")
     depth.add_argument("--full", action="store_true", help="60,000 events to show that memory stays flat")
@@ -35,6 +35,9 @@ def main() -> None:
             size = fanout.QUICK if chosen.quick else fanout.FULL if chosen.full else fanout.NORMAL
             found["fanout"] = fanout.measure(set_up, size)
             print(tables.fanout(found["fanout"]), flush=True)
+        if chosen.what in ("tasks", "all"):
+            found["tasks"] = tasks.measure(set_up, tasks.QUICK if chosen.quick else tasks.NORMAL)
+            print(tables.tasks(found["tasks"]), flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     print(f"\nKept in {os.path.relpath(RESULTS)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from benchmarks.helper import Helper
 from benchmarks.stage import Server, Stage, node, node_is_present, python
 
 PARLEY, NODE = "Parley", "Node graphql-ws"
@@ -32,36 +32,6 @@ class Size:
 QUICK = Size(rounds=1, clients=1_000, burst=200, paced=20, flat=1_000)
 NORMAL = Size(rounds=3, clients=1_000, burst=300, paced=50, flat=6_000)
 FULL = Size(rounds=3, clients=1_000, burst=300, paced=50, flat=60_000)
-
-
-class Helper:
-    """A process that takes orders by line and answers each by a line."""
-
-    def __init__(self, stage: Stage, module: str) -> None:
-        self._process = subprocess.Popen(
-            python(module), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=stage.environment()
-        )
-
-    def ask(self, **order: Any) -> dict[str, Any]:
-        self.order(**order)
-        return self.answer()
-
-    def order(self, **order: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("a helper of the benchmark ended")
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 def measure(stage: Stage, size: Size) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.reads import HANDWRITTEN
+from benchmarks.tasks import PARLEY
 
 
 def reads(found: dict[str, Any]) -> str:
@@ -46,6 +47,36 @@ def fanout(found: dict[str, Any]) -> str:
         f"memory over {found['flat_events']} events to {found['flat_clients']} clients",
         " " * 32 + "".join(f"{name:>18}" for name in contenders),
     ]
-    for title, (key, form) in rows.items():
-        lines.append(f"{title:32}" + "".join(f"{format(row[key], form):>18}" for row in contenders.values()))
+    return "\n".join([*lines, *_by_contender(rows, contenders)])
+
+
+def tasks(found: dict[str, Any]) -> str:
+    rows = {
+        "start at idle, p50, ms": ("alone_p50_ms", ".1f"),
+        "start at idle, longest, ms": ("alone_max_ms", ".1f"),
+        "start under load, p50, ms": ("paced_p50_ms", ".1f"),
+        "start under load, p99, ms": ("paced_p99_ms", ".1f"),
+        f"load, {found['rate']:.0f} a second wanted": ("paced_rate", ".1f"),
+        "done a second": ("rate", ".0f"),
+        "worker CPU each, µs": ("worker_us", ".0f"),
+        "Postgres CPU each, µs": ("postgres_us", ".0f"),
+        "idle worker, % of a core": ("idle_percent", ".2f"),
+        "Postgres then, % of a core": ("idle_postgres_percent", ".2f"),
+    }
+    contenders, wrote = found["contenders"], found["contenders"][PARLEY]["wrote"]
+    lines = [
+        "",
+        f"Tasks: {found['alone']} one at a time, {found['paced']} under load, {found['count']} waiting ones in each of "
+        f"{found['rounds']} rounds; idle for {found['idle_s']:g} s",
+        " " * 32 + "".join(f"{name:>18}" for name in contenders),
+    ]
+    told = f"{wrote['events']} events and {wrote['attempts']} attempts written, {wrote['settled']} budgets settled"
+    lines += [*_by_contender(rows, contenders), f"{PARLEY}, for {found['count']} tasks: {told}, nothing reserved"]
     return "\n".join(lines)
+
+
+def _by_contender(rows: dict[str, tuple[str, str]], contenders: dict[str, dict[str, Any]]) -> list[str]:
+    return [
+        f"{title:32}" + "".join(f"{format(row[key], form):>18}" for row in contenders.values())
+        for title, (key, form) in rows.items()
+    ]

@@ -11,6 +11,7 @@ from arq import Worker, cron, func
 from prometheus_client import start_http_server
 
 from app.config import Settings
+from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
 from app.errors import Unavailable

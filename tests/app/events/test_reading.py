@@ -12,6 +12,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 from sqlalchemy import text
+from sqlalchemy.event import listen
 
 from app.config import load_settings
 from app.db.engine import Database
@@ -79,6 +80,20 @@ async def test_readers_see_all_once_in_one_order(database: Database, transaction
     assert seen[0] == [row["id"] for row in stored]
     assert all(each == seen[0] for each in seen)
     assert {row["n"] for row in stored} == written
+
+
+async def test_the_events_of_one_flush_go_out_in_one_statement(database: Database, transaction: Transactions) -> None:
+    statements: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        statements.append(statement)
+
+    listen(database.engine.sync_engine, "before_cursor_execute", note)
+    await say(transaction, *range(20))
+
+    assert [one.split()[:3] for one in statements] == [["INSERT", "INTO", "event"]]
+    stored = await database.fetch("select (changes->>'n')::int as n from event order by position, id")
+    assert [row["n"] for row in stored] == list(range(20))
 
 
 async def test_a_place_is_that_of_a_committed_event(database: Database, transaction: Transactions) -> None:
