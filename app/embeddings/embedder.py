@@ -38,7 +38,8 @@ class Embedder(Protocol):
 def unit(rows: Vectors) -> Vectors:
     """The rows at length one; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows, dtype=np.float32), where=lengths > 0)
+    scaled: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows, dtype=np.float32), where=lengths > 0)
+    return scaled
 
 
 def fitted(rows: Vectors) -> Vectors:

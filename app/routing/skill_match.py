@@ -70,12 +70,13 @@ def _blend(index: TeamIndex, query: Query) -> Floats:
         index, index.agent_vectors @ meaning, meaning
     )
     sizes = np.diff(np.append(index.starts, len(index.phrases)))
-    return (
+    blended: Floats = (
         SUBJECT_OF_SKILL * (index.subjects @ subject)
         + MEANING_OF_SKILL * _counted(index, index.vectors @ meaning, meaning)
         + WORDS_OF_SKILL * _words_shared(index, read)
         + np.repeat(of_agent, sizes)
     )
+    return blended
 
 
 def _counted(index: TeamIndex, cosines: Floats, meaning: Vectors) -> Floats:

@@ -17,6 +17,7 @@ from app.routing.topics import topics
 from app.routing.words import Spellings, stem, stems, words
 
 Floats = NDArray[np.float32]
+MOST_MENDED = 12  # unknown words of one query whose spelling is looked into
 NAME_COUNTS = 2  # a skill's name tells as much as two words of its description
 
 
@@ -48,10 +49,12 @@ class TeamIndex:
     def read(self, text: str) -> QueryWords:
         """The words of a query, misspelt ones as the known word that they were meant to be."""
         sure: dict[str, float] = {}
+        doubtful = 0
         for word in words(text):
             stemmed, certainty = stem(word), 1.0
             if stemmed not in self.rarity and stemmed not in topics().rows:
-                meant = self.spellings.meant(word)
+                doubtful += 1
+                meant = self.spellings.meant(word) if doubtful <= MOST_MENDED else None
                 if meant is not None:
                     stemmed, certainty = self.written[meant[0]], meant[1]
             sure[stemmed] = max(certainty, sure.get(stemmed, 0.0))
@@ -87,7 +90,9 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
     rarity, unseen = _rarities(team)
     taught = np.array([row.skill is None for row in rows])
     subjects = np.array([_subjects(count, rarity, unseen) for count in counts]).reshape(len(rows), -1)
-    own = np.array([_subjects(Counter(stems(agent.role)), rarity, unseen) for agent in team]).reshape(len(team), -1)
+    own = np.array([_subjects(dict.fromkeys(stems(agent.role), 1.0), rarity, unseen) for agent in team]).reshape(
+        len(team), -1
+    )
     declared = np.where(taught[:, None], 0, subjects).astype(np.float32)
     said = np.where(taught[:, None], 0, vectors).astype(np.float32)
     written = {word: stem(word) for agent in team for phrase in phrases(agent) for word in words(phrase.text)}
