@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ MOST_SKILLS = 3
 DECIMALS = 4
 
 
-@dataclass(frozen=True)
-class SkillMatch:
+class SkillMatch(NamedTuple):
     slug: str
     value: float
     skills: tuple[str, ...]  # those that match, best first
@@ -45,21 +45,22 @@ def skill_matches(index: TeamIndex, query: Query) -> list[SkillMatch]:
     if not index.agents:
         return []
     rows = _blend(index, query)
-    values = _calibrated(index.by_agent(rows))
-    good = np.flatnonzero(_calibrated(rows) >= MATCHES)
-    named: dict[str, list[tuple[float, str]]] = {}
-    for place in good:
-        phrase = index.phrases[place]
-        if phrase.skill is not None:
-            named.setdefault(phrase.slug, []).append((-float(rows[place]), phrase.skill))
+    values = np.round(_calibrated(index.by_agent(rows)).astype(np.float64), DECIMALS).tolist()
+    named = _matching(index, rows)
     return [
-        SkillMatch(
-            agent.slug,
-            round(float(value), DECIMALS),
-            tuple(name for _, name in sorted(named.get(agent.slug, []))[:MOST_SKILLS]),
-        )
+        SkillMatch(agent.slug, value, named.get(agent.slug, ()))
         for agent, value in zip(index.agents, values, strict=True)
     ]
+
+
+def _matching(index: TeamIndex, rows: Floats) -> dict[str, tuple[str, ...]]:
+    """The names of the skills that match by themselves, by agent, best first."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for place in np.flatnonzero(_calibrated(rows) >= MATCHES):
+        phrase = index.phrases[place]
+        if phrase.skill is not None:
+            found.setdefault(phrase.slug, []).append((-float(rows[place]), phrase.skill))
+    return {slug: tuple(name for _, name in sorted(skills)[:MOST_SKILLS]) for slug, skills in found.items()}
 
 
 def _blend(index: TeamIndex, query: Query) -> Floats:
