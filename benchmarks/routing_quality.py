@@ -19,11 +19,11 @@ from app.routing.profile import AgentProfile, Skill
 from app.routing.skill_match import MATCHES, Query, skill_matches
 from app.routing.team_index import TeamIndex, build, phrases_of
 from app.routing.topics import topics
-from tests.fixtures.labelled import Kind, Labelled, held_out, profiles, tuning
+from tests.fixtures.labelled import Kind, Labelled, Returning, held_out, profiles, returning, tuning
 
 Answer = tuple[str, bool]  # the agent that comes first, and whether it is good enough to be asked
 SIZES = (10, 100, 1_000)
-TAUGHT = (0, 1, 2, 4, 8)
+RATED_PERCENT = (0, 25, 50, 75, 100)
 
 
 class Bench:
@@ -63,6 +63,8 @@ class Bench:
         found: dict[str, dict[str, float]] = {}
         for kind in Kind:
             own = [(slug in query.agents, enough) for query, slug, enough in answers if query.kind is kind]
+            if not own:
+                continue
             found[kind.value] = {
                 "queries": len(own),
                 "first": float(np.mean([right for right, _ in own])),
@@ -73,19 +75,32 @@ class Bench:
         found["fallback"] = {"precision": float(np.mean(fallen)) if fallen else 1.0, "queries": len(fallen)}
         return found
 
-    def curve(self) -> dict[int, dict[str, dict[str, float]]]:
-        """Held-out queries after each agent has this many well-rated queries of the other half as examples."""
-        rated: dict[str, list[str]] = {}
-        for query in tuning():
-            if query.kind is Kind.PARAPHRASE:
-                for agent in query.agents:
-                    rated.setdefault(agent, []).append(query.text)
-        return {
-            count: self.of(
-                held_out(), self.blended(self.index(profiles({who: tuple(had[:count]) for who, had in rated.items()})))
-            )
-            for count in TAUGHT
-        }
+    def unseen(self, index: TeamIndex) -> dict[str, float]:
+        """Share of right agents on the texts that were written last: the lexicon could not know them."""
+        texts = [
+            Labelled(text, Kind.PARAPHRASE, frozenset({need.agent})) for need in returning() for text in _both(need)
+        ]
+        ways = {"blended": self.blended(index), "plain cosine": self.plain(index)}
+        return {name: self.of(texts, way)["paraphrase"]["first"] for name, way in ways.items()}
+
+    def curve(self) -> dict[int, dict[str, float]]:
+        """Needs that come back, routed right, when this share (in percent) of them was answered and rated before."""
+        needs = returning()
+        later = [Labelled(need.later, Kind.PARAPHRASE, frozenset({need.agent})) for need in needs]
+        aside = [query for query in held_out() if query.kind is not Kind.PARAPHRASE]
+        found = {}
+        for percent in RATED_PERCENT:
+            rated: dict[str, tuple[str, ...]] = {}
+            for place, need in enumerate(needs):
+                if place * 37 % len(needs) < percent / 100 * len(needs):
+                    rated[need.agent] = (*rated.get(need.agent, ()), need.rated)
+            kinds = self.of([*later, *aside], self.blended(self.index(profiles(rated))))
+            found[percent] = {
+                "routed": kinds["paraphrase"]["routed"],
+                "shared": kinds["shared"]["routed"],
+                "falls_back": kinds["off_topic"]["falls_back"],
+            }
+        return found
 
     def speed(self, size: int, rounds: int) -> dict[str, float]:
         """Median microseconds of a query, without and with embedding it, and of a plain cosine over the same skills."""
@@ -114,9 +129,14 @@ def measure(*, rounds: int) -> dict[str, Any]:
         "embedder": bench.embedder.name,
         "blended": {name: bench.of(queries, bench.blended(index)) for name, queries in halves.items()},
         "plain cosine": {name: bench.of(queries, bench.plain(index)) for name, queries in halves.items()},
+        "unseen": bench.unseen(index),
         "curve": bench.curve(),
         "speed": {size: bench.speed(size, rounds) for size in SIZES},
     }
+
+
+def _both(need: Returning) -> tuple[str, str]:
+    return need.rated, need.later
 
 
 def _crowd(size: int) -> list[AgentProfile]:

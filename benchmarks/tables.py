@@ -51,6 +51,9 @@ def fanout(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+CURVE = {"routed": 14, "shared": 9, "falls_back": 16}
+
+
 def routing(found: dict[str, Any]) -> str:
     lines = [f"Routing quality: {found['embedder']}, share of queries in %", ""]
     lines += [f"{'':26}{'queries':>9}{'first':>8}{'routed':>8}{'falls back':>12}"]
@@ -67,10 +70,11 @@ def routing(found: dict[str, Any]) -> str:
                     lines.append(
                         f"  {kind:24}{row['queries']:9.0f}{first:>8}{routed:>8}{row['falls_back'] * 100:12.1f}"
                     )
-    lines += ["", "With use, held out: rated queries an agent, paraphrases routed, off-topic that fall back"]
-    for count, kinds in found["curve"].items():
-        routed, back = kinds["paraphrase"]["routed"], kinds["off_topic"]["falls_back"]
-        lines.append(f"  {count:>3}{routed * 100:10.1f}{back * 100:10.1f}")
+    unseen = ", ".join(f"{way} {share * 100:.1f}" for way, share in found["unseen"].items())
+    lines += ["", f"First on 90 indirect texts written after the matcher: {unseen}"]
+    lines += ["", f"{'needs rated before':>20}{'routed again':>14}{'shared':>9}{'off-topic back':>16}"]
+    for percent, row in found["curve"].items():
+        lines.append(f"{percent:>18} %" + "".join(f"{row[key] * 100:{width}.1f}" for key, width in CURVE.items()))
     lines += ["", f"{'agents':>8}{'score µs':>10}{'cosine µs':>11}{'ratio':>8}{'with embedding µs':>19}{'p99 µs':>9}"]
     for size, row in found["speed"].items():
         ratio = row["score_us"] / row["cosine_us"]

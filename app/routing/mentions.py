@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 # Not after a letter, digit or dot, so that an e-mail address is no mention.
-MENTION = re.compile(r"(?<![\w.+@-])@([a-z0-9][a-z0-9_-]*)(?!@|\.[a-z])", re.IGNORECASE)
+MENTION = re.compile(r"(?<![\w.+@-])@([a-z0-9][a-z0-9_-]*+)(?!@|\.[a-z])", re.IGNORECASE)
 
 
 def mentions(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 from app.errors import InvalidInput
 
@@ -81,14 +82,19 @@ def ranked(candidates: Iterable[Candidate], weights: Weights) -> list[Score]:
     return sorted(scores, key=_order)
 
 
+def shown(value: float) -> str:
+    """With two decimals, halves up, as people round: 0.825 is shown as 0.83."""
+    return str(Decimal(str(value)).quantize(Decimal("0.01"), ROUND_HALF_UP))
+
+
 def explanation(score: Score, weights: Weights) -> str:
     """One sentence with each signal, its weight, and the skills that matched."""
     parts = ", ".join(
-        f"{name.replace('_', ' ')} {value:.2f} × {getattr(weights, name):.2f}"
+        f"{name.replace('_', ' ')} {shown(value)} × {shown(getattr(weights, name))}"
         for name, value in vars(score.candidate.signals).items()
     )
     skills = ", ".join(score.candidate.matching_skills) or "no skill"
-    return f"{score.candidate.name} scores {score.overall:.2f} ({parts}); {skills} matched."
+    return f"{score.candidate.name} scores {shown(score.overall)} ({parts}); {skills} matched."
 
 
 def cost_it_the_place(loser: Score, winner: Score, weights: Weights) -> tuple[str, float] | None:

@@ -86,13 +86,12 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
     """`vectors` are those of the texts of `phrases_of(agents)`, of the embedder that `calibration` names."""
     team, rows = ordered(agents), phrases_of(agents)
     counts = [_counts(row) for row in rows]
-    starts = np.array([place for place, row in enumerate(rows) if place == 0 or rows[place - 1].slug != row.slug])
+    changes = [place for place, row in enumerate(rows) if place == 0 or rows[place - 1].slug != row.slug]
+    starts = np.array(changes, dtype=np.intp)
     rarity, unseen = _rarities(team)
     taught = np.array([row.skill is None for row in rows])
-    subjects = np.array([_subjects(count, rarity, unseen) for count in counts]).reshape(len(rows), -1)
-    own = np.array([_subjects(dict.fromkeys(stems(agent.role), 1.0), rarity, unseen) for agent in team]).reshape(
-        len(team), -1
-    )
+    subjects = _matrix([_subjects(count, rarity, unseen) for count in counts])
+    own = _matrix([_subjects(dict.fromkeys(stems(agent.role), 1.0), rarity, unseen) for agent in team])
     declared = np.where(taught[:, None], 0, subjects).astype(np.float32)
     said = np.where(taught[:, None], 0, vectors).astype(np.float32)
     written = {word: stem(word) for agent in team for phrase in phrases(agent) for word in words(phrase.text)}
@@ -112,6 +111,10 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
         spellings=Spellings(written),
         written=written,
     )
+
+
+def _matrix(rows: list[Floats]) -> Floats:
+    return np.array(rows, dtype=np.float32).reshape(len(rows), len(topics().names))
 
 
 def _counts(phrase: Phrase) -> dict[str, float]:
