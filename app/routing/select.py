@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from app.errors import InvalidInput
 from app.routing.score import UNITS, Candidate, Score, Weights, ranked, units
+from app.routing.skill_match import MATCHES
 
 MOST_AGENTS = 20
 
@@ -26,7 +27,7 @@ class Policy:
 
     weights: Weights = field(default_factory=Weights)
     threshold: float = 0.6
-    skill_floor: float = 0.25
+    skill_floor: float = MATCHES
     strategy: Strategy = Strategy.TOP_1
     k: int = 3
     ensemble_allowed: bool = True

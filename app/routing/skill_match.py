@@ -1,7 +1,7 @@
 """How well each agent's skills match a query, 0 to 1: TF-IDF, embeddings and subjects, blended and calibrated.
 
 A match of MATCHES or more means that the query is about something that the agent can do. The figures behind the
-constants are in docs/decisions/0010-skill-match.md; they were tuned on the first half of the labelled queries only.
+constants, and how far to trust them, are in docs/decisions/0010-skill-match.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS_OF_SKILL = 0.15
 SPREAD = 0.0907  # of the default embedder: what the meaning weights count in
 MIDDLE = 0.45  # blended score that counts as a match of one half
 STEEPNESS = 7.5
-MATCHES = 0.35  # a cold, idle agent of indifferent personality reaches the gate's 0.6 from here
+MATCHES = 0.35
 MOST_SKILLS = 3
 DECIMALS = 4
 
