@@ -9,9 +9,9 @@ from __future__ import annotations
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.errors import ConfigurationError
@@ -34,6 +34,28 @@ class Flags(BaseModel):
     ensemble_mode: bool = False
     task_delegation: bool = False
     collaboration: bool = False
+
+
+class EmbedderKind(StrEnum):
+    STATIC = "static"
+    OPENAI = "openai"
+    TRANSFORMER = "transformer"
+
+
+class EmbedderSettings(BaseModel):
+    """What turns texts into vectors: the static model of the default install, a provider, or a local transformer."""
+
+    kind: EmbedderKind = EmbedderKind.STATIC
+    model: str | None = None
+    url: str = "https://api.openai.com/v1"
+    key: SecretStr | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 5.0
+
+    @model_validator(mode="after")
+    def _model_named(self) -> Self:
+        if (self.kind is EmbedderKind.STATIC) != (self.model is None):
+            raise ValueError("model is needed for the kinds openai and transformer, and only for them")
+        return self
 
 
 class Settings(BaseSettings):
@@ -138,6 +160,13 @@ class Settings(BaseSettings):
         60.0, gt=0, description="Longest that one request to a model may take, to the end of its answer."
     )
 
+    embedder: EmbedderSettings = Field(
+        EmbedderSettings(),
+        description="What turns texts into vectors of 256 numbers, as JSON. The default works offline. "
+        '`{"kind": "openai", "model": "text-embedding-3-small", "key": "…"}` asks a provider (any with the same API by '
+        '`url`, within `timeout_s` seconds); `{"kind": "transformer", "model": "all-MiniLM-L6-v2"}` needs the extra '
+        "`transformers`. Vectors of different models cannot be compared.",
+    )
     flags: Flags = Field(
         Flags(),
         description='Feature flags of the installation, as JSON, such as `{"task_delegation": true}`. '
@@ -180,7 +209,7 @@ def environment_name(field: str) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else (ENV_PREFIX + field).upper()
 
 
-_SECRET = {"DATABASE_URL", "REDIS_URL", "PARLEY_DEMO_KEY"}
+_SECRET = {"DATABASE_URL", "REDIS_URL", "PARLEY_DEMO_KEY", "PARLEY_EMBEDDER"}
 
 
 def load_settings(**overrides: Any) -> Settings:

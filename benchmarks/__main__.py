@@ -1,4 +1,4 @@
-"""`python -m benchmarks [reads|fanout|tasks|all] [--quick | --full]`: prints tables and keeps the figures as JSON."""
+"""`python -m benchmarks [PART] [--quick | --full]`: prints tables and keeps the figures as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import fanout, reads, tables, tasks
+from benchmarks import fanout, reads, routing_quality, tables, tasks
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -20,12 +20,23 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "tasks", "all"), default="all")
+    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "tasks", "routing", "all"), default="all")
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="two short rounds: whether it runs, not how fast")
     depth.add_argument("--full", action="store_true", help="60,000 events to show that memory stays flat")
     chosen = parser.parse_args()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine()}
+    if chosen.what in ("routing", "all"):
+        found["routing"] = routing_quality.measure(rounds=1 if chosen.quick else 5)
+        print(tables.routing(found["routing"]), flush=True)
+    if chosen.what != "routing":
+        on_servers(chosen, found)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"\nKept in {os.path.relpath(RESULTS)}")
+
+
+def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
     with stage() as set_up:
         if chosen.what in ("reads", "all"):
             rounds, seconds = (2, 1.0) if chosen.quick else (5, 3.0)
@@ -38,9 +49,6 @@ def main() -> None:
         if chosen.what in ("tasks", "all"):
             found["tasks"] = tasks.measure(set_up, tasks.QUICK if chosen.quick else tasks.NORMAL)
             print(tables.tasks(found["tasks"]), flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"\nKept in {os.path.relpath(RESULTS)}")
 
 
 def machine() -> dict[str, Any]:

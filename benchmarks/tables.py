@@ -80,3 +80,37 @@ def _by_contender(rows: dict[str, tuple[str, str]], contenders: dict[str, dict[s
         f"{title:32}" + "".join(f"{format(row[key], form):>18}" for row in contenders.values())
         for title, (key, form) in rows.items()
     ]
+
+
+CURVE = {"routed": 14, "shared": 9, "falls_back": 16}
+
+
+def routing(found: dict[str, Any]) -> str:
+    lines = [f"Routing quality: {found['embedder']}, share of queries in %", ""]
+    lines += [f"{'':26}{'queries':>9}{'first':>8}{'routed':>8}{'falls back':>12}"]
+    for way in ("plain cosine", "blended"):
+        for half, kinds in found[way].items():
+            lines.append(f"{way}, {half}")
+            for kind, row in kinds.items():
+                if kind == "fallback":
+                    lines.append(f"  {'of all that fall back, off-topic':48}{row['precision'] * 100:13.1f}")
+                else:
+                    first, routed = (
+                        ("", "") if kind == "off_topic" else (f"{row[key] * 100:.1f}" for key in ("first", "routed"))
+                    )
+                    lines.append(
+                        f"  {kind:24}{row['queries']:9.0f}{first:>8}{routed:>8}{row['falls_back'] * 100:12.1f}"
+                    )
+    unseen = ", ".join(f"{way} {share * 100:.1f}" for way, share in found["unseen"].items())
+    lines += ["", f"First on 90 indirect texts written after the matcher: {unseen}"]
+    lines += ["", f"{'needs rated before':>20}{'routed again':>14}{'shared':>9}{'off-topic back':>16}"]
+    for percent, row in found["curve"].items():
+        lines.append(f"{percent:>18} %" + "".join(f"{row[key] * 100:{width}.1f}" for key, width in CURVE.items()))
+    lines += ["", f"{'agents':>8}{'score µs':>10}{'cosine µs':>11}{'ratio':>8}{'with embedding µs':>19}{'p99 µs':>9}"]
+    for size, row in found["speed"].items():
+        ratio = row["score_us"] / row["cosine_us"]
+        lines.append(
+            f"{size:8}{row['score_us']:10.0f}{row['cosine_us']:11.1f}{ratio:8.1f}"
+            f"{row['whole_us']:19.0f}{row['whole_p99_us']:9.0f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,159 @@
+"""A team's skills as matrices, prepared once and asked for every query. Rebuilt when an agent or an example changes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.embeddings.embedder import Vectors, unit
+from app.routing.calibration import Calibration
+from app.routing.profile import AgentProfile, Phrase, phrases
+from app.routing.topics import topics
+from app.routing.words import Spellings, stem, stems, words
+
+Floats = NDArray[np.float32]
+MOST_MENDED = 12  # unknown words of one query whose spelling is looked into
+NAME_COUNTS = 2  # a skill's name tells as much as two words of its description
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """A query's stems, each with how surely it was meant: 1, or less for a mended spelling."""
+
+    sure: dict[str, float]
+
+
+@dataclass(frozen=True)
+class TeamIndex:
+    """Rows are phrases, in the order of agents; `starts` is where each agent's rows begin."""
+
+    agents: tuple[AgentProfile, ...]
+    phrases: tuple[Phrase, ...]
+    starts: NDArray[np.intp]
+    calibration: Calibration
+    vectors: Vectors
+    agent_vectors: Vectors
+    subjects: Floats
+    agent_subjects: Floats
+    postings: dict[str, tuple[NDArray[np.intp], Floats]]
+    rarity: dict[str, float]
+    unseen: float
+    spellings: Spellings
+    written: dict[str, str]
+
+    def read(self, text: str) -> QueryWords:
+        """The words of a query, misspelt ones as the known word that they were meant to be."""
+        sure: dict[str, float] = {}
+        doubtful = 0
+        for word in words(text):
+            stemmed, certainty = stem(word), 1.0
+            if stemmed not in self.rarity and stemmed not in topics().rows:
+                doubtful += 1
+                meant = self.spellings.meant(word) if doubtful <= MOST_MENDED else None
+                if meant is not None:
+                    stemmed, certainty = self.written[meant[0]], meant[1]
+            sure[stemmed] = max(certainty, sure.get(stemmed, 0.0))
+        return QueryWords(sure)
+
+    def rarity_of(self, stemmed: str) -> float:
+        return self.rarity.get(stemmed, self.unseen)
+
+    def subjects_of(self, counts: dict[str, float]) -> Floats:
+        return _subjects(counts, self.rarity, self.unseen)
+
+    def by_agent(self, rows: Floats) -> Floats:
+        """The best of each agent's rows."""
+        best: Floats = np.maximum.reduceat(rows, self.starts)
+        return best
+
+
+def ordered(agents: Sequence[AgentProfile]) -> list[AgentProfile]:
+    """By slug: the same team gives the same matrices, to the last bit, in whichever order it was read."""
+    return sorted(agents, key=lambda agent: agent.slug)
+
+
+def phrases_of(agents: Sequence[AgentProfile]) -> list[Phrase]:
+    """The phrases whose vectors `build` wants, in its order."""
+    return [phrase for agent in ordered(agents) for phrase in phrases(agent)]
+
+
+def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibration) -> TeamIndex:
+    """`vectors` are those of the texts of `phrases_of(agents)`, of the embedder that `calibration` names."""
+    team, rows = ordered(agents), phrases_of(agents)
+    counts = [_counts(row) for row in rows]
+    changes = [place for place, row in enumerate(rows) if place == 0 or rows[place - 1].slug != row.slug]
+    starts = np.array(changes, dtype=np.intp)
+    rarity, unseen = _rarities(team)
+    taught = np.array([row.skill is None for row in rows])
+    subjects = _matrix([_subjects(count, rarity, unseen) for count in counts])
+    own = _matrix([_subjects(dict.fromkeys(stems(agent.role), 1.0), rarity, unseen) for agent in team])
+    declared = np.where(taught[:, None], 0, subjects).astype(np.float32)
+    said = np.where(taught[:, None], 0, vectors).astype(np.float32)
+    written = {word: stem(word) for agent in team for phrase in phrases(agent) for word in words(phrase.text)}
+    written |= topics().known
+    return TeamIndex(
+        agents=tuple(team),
+        phrases=tuple(rows),
+        starts=starts,
+        calibration=calibration,
+        vectors=vectors,
+        agent_vectors=unit(np.add.reduceat(said, starts)) if rows else vectors,
+        subjects=unit(subjects),
+        agent_subjects=unit(np.add.reduceat(declared, starts) + own) if rows else subjects,
+        postings=_postings(counts, rarity),
+        rarity=rarity,
+        unseen=unseen,
+        spellings=Spellings(written),
+        written=written,
+    )
+
+
+def _matrix(rows: list[Floats]) -> Floats:
+    return np.array(rows, dtype=np.float32).reshape(len(rows), len(topics().names))
+
+
+def _counts(phrase: Phrase) -> dict[str, float]:
+    name = stems(phrase.skill or "") * (NAME_COUNTS - 1)
+    return dict(Counter(stems(phrase.text) + name))
+
+
+def _rarities(team: Sequence[AgentProfile]) -> tuple[dict[str, float], float]:
+    """How rare each stem is among the agents' declared skills, and the rarity of a stem that none of them has."""
+    held = Counter(stemmed for agent in team for stemmed in _declared(agent))
+    return {stemmed: math.log(1 + len(team) / by) for stemmed, by in held.items()}, math.log(1 + 2 * len(team))
+
+
+def _declared(agent: AgentProfile) -> set[str]:
+    return {stemmed for phrase in phrases(agent) if phrase.skill is not None for stemmed in stems(phrase.text)}
+
+
+def _subjects(counts: dict[str, float], rarity: dict[str, float], unseen: float) -> Floats:
+    known = topics()
+    total = np.zeros(len(known.names), dtype=np.float32)
+    for stemmed, count in counts.items():
+        row = known.rows.get(stemmed)
+        if row is not None:
+            total += row * np.float32(count * rarity.get(stemmed, unseen))
+    return total
+
+
+def _postings(
+    counts: Sequence[dict[str, float]], rarity: dict[str, float]
+) -> dict[str, tuple[NDArray[np.intp], Floats]]:
+    """For each stem the rows that have it and its TF-IDF weight there, each row at length one."""
+    found: dict[str, tuple[list[int], list[float]]] = {}
+    for place, count in enumerate(counts):
+        weights = {stemmed: (1 + math.log(times)) * rarity.get(stemmed, 1.0) for stemmed, times in count.items()}
+        length = math.sqrt(sum(weight * weight for weight in weights.values()))
+        for stemmed, weight in weights.items():
+            places, shares = found.setdefault(stemmed, ([], []))
+            places.append(place)
+            shares.append(weight / length)
+    return {
+        stemmed: (np.array(places), np.array(shares, dtype=np.float32)) for stemmed, (places, shares) in found.items()
+    }
