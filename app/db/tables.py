@@ -8,9 +8,22 @@ from app.db.base import Base
 from app.documents import models as documents
 from app.events import models as events
 from app.handoffs import models as handoffs
+from app.routing import models as routing
 from app.tasks import models as tasks
 from app.teams import models as teams
 
 metadata = Base.metadata
 
-__all__ = ["agents", "auth", "budgets", "contracts", "documents", "events", "handoffs", "metadata", "tasks", "teams"]
+__all__ = [
+    "agents",
+    "auth",
+    "budgets",
+    "contracts",
+    "documents",
+    "events",
+    "handoffs",
+    "metadata",
+    "routing",
+    "tasks",
+    "teams",
+]
