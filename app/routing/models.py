@@ -24,6 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, REAL, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
@@ -180,7 +181,8 @@ class RoutingCandidate(Base):
 
 
 class RoutingRating(Identified, Base):
-    """How somebody rated an agent's answer to a routed query, 1 to 5; the same rater's next word replaces it."""
+    """How somebody rated an agent's answer to a routed query, 1 to 5; the same rater's next word replaces it, and then
+    the row gets a new id."""
 
     __tablename__ = "routing_rating"
     __table_args__ = (
@@ -190,6 +192,7 @@ class RoutingRating(Identified, Base):
         UniqueConstraint("decision_id", "agent_id", "rated_by"),
         CheckConstraint("stars between 1 and 5", name="stars"),
         Index("ix_routing_rating_team_at", "team_id", "created_at"),
+        Index("ix_routing_rating_good", "team_id", "created_at", "id", postgresql_where=text("stars >= 4")),
     )
 
     team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))

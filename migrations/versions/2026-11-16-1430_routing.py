@@ -252,6 +252,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("team_id", "id", name=op.f("uq_routing_rating_team_id_id")),
     )
     op.create_index("ix_routing_rating_team_at", "routing_rating", ["team_id", "created_at"], unique=False)
+    op.create_index(
+        "ix_routing_rating_good",
+        "routing_rating",
+        ["team_id", "created_at", "id"],
+        unique=False,
+        postgresql_where=sa.text("stars >= 4"),
+    )
 
 
 def downgrade() -> None:
