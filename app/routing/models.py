@@ -32,19 +32,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.budgets.models import USD
 from app.db.base import Base, Identified, team_key, team_link, text_enum
 from app.embeddings.embedder import DIMENSIONS
+from app.routing.choice import RoutingMode as RoutingMode
 from app.routing.router import Reason
 from app.routing.select import Strategy
 
 MAX_QUERY = 10_000
 SCORE_UNITS = 100_000_000
-
-
-class RoutingMode(StrEnum):
-    """Which part of the cascade decided."""
-
-    DIRECT = "direct"
-    ROUTER = "router"
-    GATE = "gate"
 
 
 class RoutingOutcome(StrEnum):
