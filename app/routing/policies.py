@@ -30,7 +30,7 @@ async def ensure(session: AsyncSession, team_id: UUID) -> RoutingPolicy:
     found = await _newest(session, team_id)
     if found is None:
         values = {"id": new_id(), "team_id": team_id, "version": 1, "created_by": SYSTEM.name, **columns(Policy())}
-        await session.execute(insert(RoutingPolicy).values(values, note="The defaults.").on_conflict_do_nothing())
+        await session.execute(insert(RoutingPolicy).values(**values, note="The defaults.").on_conflict_do_nothing())
         found = await _newest(session, team_id)
         assert found is not None
     return found
