@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import (
+    BigInteger,
     CheckConstraint,
     Computed,
     Double,
@@ -120,6 +121,9 @@ class RoutingDecision(Identified, Base):
     default_agent_id: Mapped[UUID | None]
     selected_agent_id: Mapped[UUID | None]
     selected_agent_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid()))
+    # What a replay reads: see app/routing/packing.py.
+    candidate_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid()), server_default="{}")
+    candidate_signals: Mapped[list[int]] = mapped_column(ARRAY(BigInteger), server_default="{}")
     confidence: Mapped[int]
     fallback_used: Mapped[bool]
     warning: Mapped[str | None] = mapped_column(String(500))

@@ -29,6 +29,7 @@ from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.facts import TeamFacts
 from app.routing.gate import candidates
 from app.routing.models import MAX_QUERY, SCORE_UNITS, RoutingCandidate, RoutingDecision
+from app.routing.packing import packed
 from app.routing.score import Score, units
 from app.routing.select import Policy, Strategy
 from app.routing.skill_match import Query
@@ -204,6 +205,7 @@ class Routing:
             "default_agent_id": team.default_id if team.default is not None else None,
             "selected_agent_id": selected[0] if selected else None,
             "selected_agent_ids": selected,
+            **packed((score.candidate for score in choice.scores), {slug: one.id for slug, one in team.agents.items()}),
             "confidence": round(choice.confidence * SCORE_UNITS),
             "fallback_used": choice.fallback_used,
             "warning": choice.warning,

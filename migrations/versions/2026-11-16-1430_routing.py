@@ -123,6 +123,8 @@ def upgrade() -> None:
         sa.Column("default_agent_id", sa.Uuid(), nullable=True),
         sa.Column("selected_agent_id", sa.Uuid(), nullable=True),
         sa.Column("selected_agent_ids", postgresql.ARRAY(sa.Uuid()), nullable=False),
+        sa.Column("candidate_ids", postgresql.ARRAY(sa.Uuid()), server_default="{}", nullable=False),
+        sa.Column("candidate_signals", postgresql.ARRAY(sa.BigInteger()), server_default="{}", nullable=False),
         sa.Column("confidence", sa.Integer(), nullable=False),
         sa.Column("fallback_used", sa.Boolean(), nullable=False),
         sa.Column("warning", sa.String(length=500), nullable=True),

@@ -1,0 +1,266 @@
+"""The SQL of a replay: each stored decision again under another policy, in whole numbers, so to the same digit.
+
+One pass over the decisions. What a policy leaves out is read from the decision itself; nothing that a caller sends
+becomes part of the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from app.routing.choice import RoutingMode
+from app.routing.packing import PLACE_BITS, PLACES, SIGNAL_BITS
+from app.routing.performance import UNRATED
+from app.routing.policies import WEIGHTS
+from app.routing.router import Reason
+from app.routing.score import UNITS, Weights, units
+from app.routing.select import MOST_AGENTS, Strategy
+
+_SIGNAL = 2**SIGNAL_BITS - 1
+_SHIFTS = {name: PLACE_BITS + (3 - at) * SIGNAL_BITS for at, name in enumerate(WEIGHTS)}
+_SCORE = " + ".join(f"(packed >> {_SHIFTS[name]} & {_SIGNAL}) * {name}_weight" for name in WEIGHTS)
+# Who is chosen. The common case, one agent, is a maximum over numbers; `offset 0` keeps a value from being computed
+# once for each of its uses.
+_BEST = f"""
+select max((score << {PLACE_BITS}) + (packed & {PLACES})) from (
+    select packed, {_SCORE} as score
+    from (select unnest(candidate_signals) as packed) as candidate where packed >= floor offset 0
+) as scored where score >= threshold
+"""
+_ALL = f"""
+select candidate_ids[place] from (
+    select place, {_SCORE} as score
+    from (
+        select unnest(candidate_signals) as packed, generate_subscripts(candidate_signals, 1) as place
+    ) as candidate where packed >= floor offset 0
+) as scored where score >= threshold order by score desc, place limit most
+"""
+_CHOSEN = f"""
+select *, case
+        when left_out is not null then null
+        when not alone then array({_ALL})
+        when best is null then '{{}}'
+        else array[candidate_ids[{PLACES + 1} - (best & {PLACES})]]
+    end as chosen
+from (
+    select *, case when alone and left_out is null then ({_BEST}) end as best
+    from (select *, most = 1 and cardinality(candidate_ids) <= {PLACES} as alone from decision offset 0) as decision
+    offset 0
+) as decision offset 0
+"""
+_REPLAYED = f"""
+select *, after[1] is distinct from before[1] as flipped from (
+    select *, case when chosen = '{{}}' then array_remove(array[default_agent_id], null) else chosen end as after
+    from ({_CHOSEN}) as decision offset 0
+) as decision
+"""
+# How good the new first choice is known to be: its own rating of this very decision, where it answered beside others,
+# or else the mean of its ratings on similar queries, which its past performance is unless it had none.
+_KNOWN = f"""
+case when flipped and chosen <> '{{}}' then coalesce(
+    case when after[1] = any(before) then (
+        select avg(stars - 1) / 4 from routing_rating
+        where routing_rating.decision_id = decision.id and routing_rating.agent_id = decision.after[1]
+    ) end,
+    nullif(
+        candidate_signals[array_position(candidate_ids, after[1])] >> {_SHIFTS["past_performance"]} & {_SIGNAL},
+        {units(UNRATED)}
+    )::float8 / {UNITS}
+) end
+"""
+_MOVES = f"""
+select left_out, before, after, fallback_used as fell_back, chosen = '{{}}' as falls_back, flipped,
+    all_answered, strategy in ('{Strategy.TOP_K}', '{Strategy.ENSEMBLE}') as all_answer,
+    count(*) as decisions, sum(cost) as cost, count(rating) as rated, sum(rating) as ratings,
+    count(known) as known, sum(known) as known_ratings
+from (select *, {_KNOWN} as known from replayed as decision) as decision
+group by 1, 2, 3, 4, 5, 6, 7, 8
+"""
+_TOTALS = """
+select coalesce(sum(decisions), 0) as replayed,
+    coalesce(sum(decisions) filter (where flipped), 0) as flips,
+    coalesce(sum(decisions) filter (where before <> after), 0) as selections_changed,
+    coalesce(sum(decisions) filter (where fell_back), 0) as fallbacks_before,
+    coalesce(sum(decisions) filter (where falls_back), 0) as fallbacks_after,
+    coalesce(sum(rated) filter (where not flipped), 0) as kept_rated,
+    sum(ratings) filter (where not flipped) as kept_ratings,
+    coalesce(sum(rated) filter (where flipped), 0) as flipped_rated,
+    sum(ratings) filter (where flipped) as flipped_ratings,
+    coalesce(sum(known), 0) as known, sum(known_ratings) as known_ratings
+from move where left_out is null
+"""
+_AGENTS = """
+select agent.id, agent.slug, agent.name,
+    coalesce(sum(decisions) filter (where place = 1 and not later), 0) as first_before,
+    coalesce(sum(decisions) filter (where place = 1 and later), 0) as first_after,
+    coalesce(sum(decisions) filter (where not later), 0) as selected_before,
+    coalesce(sum(decisions) filter (where later), 0) as selected_after,
+    coalesce(sum(decisions) filter (where answers and not later), 0) as answers_before,
+    coalesce(sum(decisions) filter (where answers and later), 0) as answers_after,
+    coalesce(sum(share) filter (where answers and not later), 0)::text as cost
+from (
+    select agent_id, place, false as later, decisions, place = 1 or all_answered as answers,
+        case when all_answered then cost / cardinality(before) else cost end as share
+    from move, unnest(before) with ordinality as chosen(agent_id, place) where left_out is null
+    union all
+    select agent_id, place, true, decisions, place = 1 or all_answer, 0
+    from move, unnest(after) with ordinality as chosen(agent_id, place) where left_out is null
+) as part join agent on agent.id = part.agent_id
+group by agent.id order by agent.slug
+"""
+_FIGURES = f"""
+select json_build_object(
+    'totals', (select row_to_json(total) from ({_TOTALS}) as total),
+    'left_out', (
+        select json_object_agg(left_out, decisions) from (
+            select left_out, sum(decisions) as decisions from move where left_out is not null group by 1
+        ) as missing
+    ),
+    'agents', (select json_agg(agent) from ({_AGENTS}) as agent)
+)
+"""
+_FLIPS = f"""
+select flip.*, decision.query, decision.fallback_used, decision.threshold, decision.skill_floor,
+    {", ".join(f"policy.{name}_weight" for name in WEIGHTS)}
+from (
+    select id, created_at, before[1] as before_id, after[1] as after_id, chosen = '{{}}' as falls_back,
+        candidate_ids, candidate_signals
+    from replayed where left_out is null and flipped order by created_at desc, id desc limit $1
+) as flip
+join routing_decision as decision on decision.id = flip.id
+join routing_policy as policy on policy.id = decision.policy_id
+order by flip.created_at desc, flip.id desc
+"""
+
+
+class LeftOut(StrEnum):
+    """Why a decision cannot be replayed: no score decided it."""
+
+    DIRECT = "direct"
+    ROUTER = "router"
+    MENTION = "mention"
+
+
+_LEFT_OUT = f"""
+case when mode = '{RoutingMode.DIRECT}' then '{LeftOut.DIRECT}' when mode = '{RoutingMode.ROUTER}'
+    then '{LeftOut.ROUTER}' when reason = '{Reason.USER_MENTION}' then '{LeftOut.MENTION}' end
+"""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Another policy. What is None stays as it was with each decision."""
+
+    weights: Weights | None = None
+    threshold: float | None = None
+    skill_floor: float | None = None
+    strategy: Strategy | None = None
+    k: int | None = None
+
+
+@dataclass(frozen=True)
+class Among:
+    """Which decisions: a select of their ids, and its parameters from $1 on."""
+
+    sql: str
+    arguments: list[Any]
+
+
+@dataclass(frozen=True)
+class Statement:
+    sql: str
+    arguments: list[Any]
+
+
+class Replay:
+    """The statements of one replay over a team's decisions. `after` is the newest decision that is too old for it."""
+
+    def __init__(
+        self, team_id: UUID, proposal: Proposal, among: Among | None, after: tuple[datetime, UUID] | None = None
+    ) -> None:
+        self._team_id, self._proposal, self._among, self._after = team_id, proposal, among, after
+
+    def too_old(self, most: int) -> Statement:
+        """Finds the newest decision that is one too many."""
+        bound = Bound(self._among)
+        sql = f"""
+            select created_at, id from routing_decision as decision where {self._conditions(bound)}
+            order by created_at desc, id desc offset {bound.add(most, "bigint")} limit 1
+        """
+        return Statement(sql, bound.arguments)
+
+    def figures(self) -> Statement:
+        """One JSON value: totals, decisions left out, and each agent's part before and after."""
+        bound = Bound(self._among)
+        sql = f"""
+            with decision as ({self._decisions(bound)}), replayed as ({_REPLAYED}), move as materialized ({_MOVES})
+            {_FIGURES}
+        """
+        return Statement(sql, bound.arguments)
+
+    def flips(self, most: int) -> Statement:
+        """The newest decisions whose first choice changes."""
+        bound = Bound(self._among)
+        sql = f"""
+            with decision as ({self._decisions(bound, newest_first=True)}), replayed as ({_REPLAYED})
+            {_FLIPS.replace("$1", bound.add(most, "bigint"))}
+        """
+        return Statement(sql, bound.arguments)
+
+    def _conditions(self, bound: Bound) -> str:
+        found = [f"decision.team_id = {bound.add(self._team_id, 'uuid')}"]
+        if self._among is not None:
+            found.append(f"decision.id in ({self._among.sql})")
+        if self._after is not None:
+            at, key = self._after
+            found.append(f"(decision.created_at, decision.id) > ({bound.add(at, 'timestamptz')}, {bound.add(key, 'uuid')})")
+        return " and ".join(found)
+
+    def _decisions(self, bound: Bound, *, newest_first: bool = False) -> str:
+        """Each decision with the policy that it is replayed under."""
+        asked = self._proposal
+        join = "join routing_policy as policy on policy.id = decision.policy_id" if asked.weights is None else ""
+        weights = [f"{self._weight(bound, name)} as {name}_weight" for name in WEIGHTS]
+        threshold = bound.given(asked.threshold, "decision.threshold")
+        floor = bound.given(asked.skill_floor, "decision.skill_floor")
+        k = "decision.k" if asked.k is None else bound.add(asked.k, "integer")
+        wanted = "decision.asked_strategy" if asked.strategy is None else bound.add(asked.strategy.value, "text")
+        return f"""
+            select *, case strategy when '{Strategy.TOP_1}' then 1 when '{Strategy.TOP_K}' then k else {MOST_AGENTS}
+                end as most
+            from (
+                select decision.id, decision.created_at, {_LEFT_OUT} as left_out, selected_agent_ids as before,
+                    fallback_used, default_agent_id, candidate_ids, candidate_signals, rating,
+                    coalesce(actual_cost, estimated_cost) as cost,
+                    decision.strategy in ('{Strategy.TOP_K}', '{Strategy.ENSEMBLE}') as all_answered,
+                    case when ensemble_allowed or {wanted} in ('{Strategy.TOP_1}', '{Strategy.CASCADE}')
+                        then {wanted} else '{Strategy.TOP_1}' end as strategy,
+                    {k} as k, {threshold}::bigint * {UNITS} as threshold,
+                    {floor}::bigint << {_SHIFTS["skill_match"]} as floor, {", ".join(weights)}
+                from routing_decision as decision {join} where {self._conditions(bound)}
+                {"order by decision.created_at desc, decision.id desc" if newest_first else ""} offset 0
+            ) as decision
+        """
+
+    def _weight(self, bound: Bound, name: str) -> str:
+        if self._proposal.weights is None:
+            return f"policy.{name}_weight::bigint"
+        return bound.add(units(getattr(self._proposal.weights, name)), "bigint")
+
+
+class Bound:
+    """The parameters of a statement, numbered as they come."""
+
+    def __init__(self, among: Among | None) -> None:
+        self.arguments: list[Any] = [] if among is None else list(among.arguments)
+
+    def add(self, value: Any, sql_type: str) -> str:
+        self.arguments.append(value)
+        return f"${len(self.arguments)}::{sql_type}"
+
+    def given(self, value: float | None, otherwise: str) -> str:
+        return otherwise if value is None else self.add(units(value), "integer")

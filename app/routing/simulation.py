@@ -1,0 +1,217 @@
+"""What would have been decided under another policy: a team's stored decisions replayed, and what changes told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import orjson
+
+from app.db.engine import Database
+from app.errors import InvalidInput, TookTooLong
+from app.routing.flip import FlipCause, why_flipped
+from app.routing.packing import unpack
+from app.routing.policies import WEIGHTS
+from app.routing.replay import Among, LeftOut, Proposal, Replay, Statement
+from app.routing.score import UNITS, Signals, Weights, overall, shown
+from app.routing.select import Policy
+
+MOST_DECISIONS = 1_000_000
+MOST_EXAMPLES = 50
+
+
+@dataclass(frozen=True)
+class Known:
+    """Ratings of 0 to 1: how many are known, and their mean; None without any."""
+
+    count: int
+    mean: float | None
+
+
+@dataclass(frozen=True)
+class AgentPart:
+    """One agent's part before and after. `answer_cost` is the mean of what its answers cost; None when it gave none."""
+
+    id: UUID
+    slug: str
+    name: str
+    first_before: int
+    first_after: int
+    selected_before: int
+    selected_after: int
+    answers_before: int
+    answers_after: int
+    answer_cost: Decimal | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """A first choice, with its scores under the old and the new weights; both None when it was not scored."""
+
+    agent: AgentPart
+    fallback: bool
+    signals: Signals | None
+    score_before: float | None
+    score_after: float | None
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A decision whose first choice changes. A side is None when nobody would answer."""
+
+    id: UUID
+    created_at: datetime
+    query: str
+    before: Side | None
+    after: Side | None
+    cause: FlipCause
+    signal: str | None
+    by: float | None
+
+    @property
+    def explanation(self) -> str:
+        reason = {
+            FlipCause.THRESHOLD: "the threshold made the difference",
+            FlipCause.SKILL_FLOOR: "the skill floor made the difference",
+            FlipCause.WEIGHTS: f"{(self.signal or '').replace('_', ' ')} made the difference, by {shown(self.by or 0)}",
+        }[self.cause]
+        return f"{_told(self.after)} instead of {_told(self.before)}: {reason}."
+
+
+@dataclass(frozen=True)
+class Simulation:
+    replayed: int
+    capped: bool
+    left_out: dict[LeftOut, int]
+    flips: int
+    selections_changed: int
+    fallbacks_before: int
+    fallbacks_after: int
+    agents: list[AgentPart]
+    cost_before: Decimal
+    cost_after: Decimal
+    kept: Known
+    flipped: Known
+    known_of_new: Known
+    examples: list[Flip]
+
+
+async def simulate(
+    database: Database, *, team_id: UUID, proposal: Proposal, examples: int, among: Among | None = None
+) -> Simulation:
+    """Replay the newest decisions, at most a million. Raises InvalidInput, and TookTooLong when the database needs more
+    time than one statement may; ends its statement when it is cancelled."""
+    _check(proposal, examples)
+    try:
+        return await _simulate(database, team_id, proposal, examples, among)
+    except asyncpg.QueryCanceledError:
+        raise TookTooLong(
+            "Replaying these decisions took longer than one statement may. Replay fewer: add a filter, such as a time "
+            "from which on they count."
+        ) from None
+
+
+async def _simulate(
+    database: Database, team_id: UUID, proposal: Proposal, examples: int, among: Among | None
+) -> Simulation:
+    too_old = Replay(team_id, proposal, among).too_old(MOST_DECISIONS)
+    last = await database.fetchrow(too_old.sql, *too_old.arguments)
+    replay = Replay(team_id, proposal, among, after=None if last is None else (last["created_at"], last["id"]))
+    figures = replay.figures()
+    found = orjson.loads(await database.fetchval(figures.sql, *figures.arguments))
+    agents = [_part(row) for row in found["agents"] or ()]
+    totals = found["totals"]
+    flips = await _examples(database, replay.flips(examples), proposal, agents) if totals["flips"] and examples else []
+    before, after = _costs(agents)
+    return Simulation(
+        replayed=totals["replayed"],
+        capped=last is not None,
+        left_out={LeftOut(reason): count for reason, count in (found["left_out"] or {}).items()},
+        flips=totals["flips"],
+        selections_changed=totals["selections_changed"],
+        fallbacks_before=totals["fallbacks_before"],
+        fallbacks_after=totals["fallbacks_after"],
+        agents=agents,
+        cost_before=before,
+        cost_after=after,
+        kept=_known(totals["kept_rated"], totals["kept_ratings"]),
+        flipped=_known(totals["flipped_rated"], totals["flipped_ratings"]),
+        known_of_new=_known(totals["known"], totals["known_ratings"]),
+        examples=flips,
+    )
+
+
+def _check(proposal: Proposal, examples: int) -> None:
+    given = {name: value for name, value in vars(proposal).items() if value is not None}
+    Policy(**given)
+    if not 0 <= examples <= MOST_EXAMPLES:
+        raise InvalidInput.of("examples", f"must be 0 to {MOST_EXAMPLES}")
+
+
+def _part(row: dict[str, Any]) -> AgentPart:
+    cost, answers = Decimal(row.pop("cost")), row["answers_before"]
+    return AgentPart(**row | {"id": UUID(row["id"])}, answer_cost=cost / answers if answers else None)
+
+
+def _costs(agents: list[AgentPart]) -> tuple[Decimal, Decimal]:
+    """Each answer costs what its agent's answers cost on average; an agent that gave none costs the mean of all."""
+    before = sum((part.answers_before * (part.answer_cost or 0) for part in agents), Decimal())
+    mean = before / (sum(part.answers_before for part in agents) or 1)
+    costs = (part.answers_after * (mean if part.answer_cost is None else part.answer_cost) for part in agents)
+    return round(before, 6), round(sum(costs, Decimal()), 6)
+
+
+def _known(count: int, total: float | None) -> Known:
+    return Known(count, None if total is None else total / count)
+
+
+async def _examples(
+    database: Database, statement: Statement, proposal: Proposal, agents: list[AgentPart]
+) -> list[Flip]:
+    by_id = {part.id: part for part in agents}
+    rows = await database.fetch(statement.sql, *statement.arguments)
+    # A decision that was made in between may name an agent that the figures do not have.
+    return [_flip(row, proposal, by_id) for row in rows if {row["before_id"], row["after_id"]} <= {None, *by_id}]
+
+
+def _flip(row: Any, proposal: Proposal, agents: dict[UUID, AgentPart]) -> Flip:
+    old = Policy(
+        weights=Weights(*(row[f"{name}_weight"] / UNITS for name in WEIGHTS)),
+        threshold=row["threshold"] / UNITS,
+        skill_floor=row["skill_floor"] / UNITS,
+    )
+    new = Policy(
+        weights=proposal.weights or old.weights,
+        threshold=old.threshold if proposal.threshold is None else proposal.threshold,
+        skill_floor=old.skill_floor if proposal.skill_floor is None else proposal.skill_floor,
+    )
+    signals = dict(zip(row["candidate_ids"], map(unpack, row["candidate_signals"]), strict=True))
+    before = _side(agents.get(row["before_id"]), row["fallback_used"], signals, old, new)
+    after = _side(agents.get(row["after_id"]), row["falls_back"], signals, old, new)
+    why = why_flipped(_chosen(before), _chosen(after), old, new)
+    return Flip(row["id"], row["created_at"], row["query"], before, after, why.cause, why.signal, why.by)
+
+
+def _side(
+    agent: AgentPart | None, fallback: bool, signals: dict[UUID, Signals], old: Policy, new: Policy
+) -> Side | None:
+    if agent is None:
+        return None
+    own = signals.get(agent.id)
+    if own is None:
+        return Side(agent, fallback, None, None, None)
+    return Side(agent, fallback, own, overall(own, old.weights), overall(own, new.weights))
+
+
+def _chosen(side: Side | None) -> Signals | None:
+    return None if side is None or side.fallback else side.signals
+
+
+def _told(side: Side | None) -> str:
+    if side is None:
+        return "nobody"
+    return f"{side.agent.name} as the default agent" if side.fallback else side.agent.name
