@@ -85,6 +85,19 @@ class Database:
         rows: list[asyncpg.Record] = await self._read(_FETCH, sql, arguments)
         return rows
 
+    @asynccontextmanager
+    async def tuned(self, **settings: str) -> AsyncIterator[Any]:
+        """A connection for reading, with settings of Postgres that hold until it is given back."""
+        async with available():
+            connection = await self._pool.take()
+            try:
+                async with connection.transaction():
+                    for name, value in settings.items():
+                        await connection.execute("select set_config($1, $2, true)", name, value)
+                    yield connection
+            finally:
+                self._pool.give_back(connection)
+
     async def _read(self, work: Callable[..., Awaitable[Any]], sql: str, arguments: tuple[Any, ...]) -> Any:
         """A connection that died while idle is replaced and the read tried again; raises Unavailable."""
         for last_try in (False, True):

@@ -23,10 +23,9 @@ from app.routing.select import MOST_AGENTS, Strategy
 _SIGNAL = 2**SIGNAL_BITS - 1
 _SHIFTS = {name: PLACE_BITS + (3 - at) * SIGNAL_BITS for at, name in enumerate(WEIGHTS)}
 _SCORE = " + ".join(f"(packed >> {_SHIFTS[name]} & {_SIGNAL}) * {name}_weight" for name in WEIGHTS)
-# Who is chosen. The common case, one agent, is a maximum over numbers; `offset 0` keeps a value from being computed
-# once for each of its uses.
-_BEST = f"""
-select max((score << {PLACE_BITS}) + (packed & {PLACES})) from (
+# Who is chosen first. The common case, one agent, is a maximum over numbers, of which the place is the lowest part.
+_FIRST = f"""
+select candidate_ids[{PLACES + 1} - (max((score << {PLACE_BITS}) + (packed & {PLACES})) & {PLACES})] from (
     select packed, {_SCORE} as score
     from (select unnest(candidate_signals) as packed) as candidate where packed >= floor offset 0
 ) as scored where score >= threshold
@@ -39,46 +38,43 @@ select candidate_ids[place] from (
     ) as candidate where packed >= floor offset 0
 ) as scored where score >= threshold order by score desc, place limit most
 """
-_CHOSEN = f"""
-select *, case
-        when left_out is not null then null
-        when not alone then array({_ALL})
-        when best is null then '{{}}'
-        else array[candidate_ids[{PLACES + 1} - (best & {PLACES})]]
-    end as chosen
-from (
-    select *, case when alone and left_out is null then ({_BEST}) end as best
-    from (select *, most = 1 and cardinality(candidate_ids) <= {PLACES} as alone from decision offset 0) as decision
-    offset 0
-) as decision offset 0
-"""
+# `offset 0` keeps what is costly from being computed once for each of its uses. Lists are told only of more than one
+# agent: single keys are much cheaper to group by.
 _REPLAYED = f"""
-select *, after[1] is distinct from before[1] as flipped from (
-    select *, case when chosen = '{{}}' then array_remove(array[default_agent_id], null) else chosen end as after
-    from ({_CHOSEN}) as decision offset 0
+select *, coalesce(first_id, list[1], default_agent_id) as after_id, case when cardinality(list) > 1 then list end as after,
+    first_id is null and coalesce(cardinality(list), 0) = 0 as falls_back,
+    cardinality(list) > 1 and asked <> '{Strategy.CASCADE}' as all_answer
+from (
+    select *, case when most = 1 and few then ({_FIRST}) end as first_id,
+        case when most > 1 or not few then array({_ALL}) end as list
+    from decision {{order}} offset 0
 ) as decision
 """
 # How good the new first choice is known to be: its own rating of this very decision, where it answered beside others,
 # or else the mean of its ratings on similar queries, which its past performance is unless it had none.
 _KNOWN = f"""
-case when flipped and chosen <> '{{}}' then coalesce(
-    case when after[1] = any(before) then (
+case when after_id is distinct from before_id and not falls_back then coalesce(
+    case when after_id = any(before) then (
         select avg(stars - 1) / 4 from routing_rating
-        where routing_rating.decision_id = decision.id and routing_rating.agent_id = decision.after[1]
+        where routing_rating.decision_id = replayed.id and routing_rating.agent_id = replayed.after_id
     ) end,
     nullif(
-        candidate_signals[array_position(candidate_ids, after[1])] >> {_SHIFTS["past_performance"]} & {_SIGNAL},
+        candidate_signals[array_position(candidate_ids, after_id)] >> {_SHIFTS["past_performance"]} & {_SIGNAL},
         {units(UNRATED)}
     )::float8 / {UNITS}
 ) end
 """
 _MOVES = f"""
-select left_out, before, after, fallback_used as fell_back, chosen = '{{}}' as falls_back, flipped,
-    all_answered, strategy in ('{Strategy.TOP_K}', '{Strategy.ENSEMBLE}') as all_answer,
-    count(*) as decisions, sum(cost) as cost, count(rating) as rated, sum(rating) as ratings,
-    count(known) as known, sum(known) as known_ratings
-from (select *, {_KNOWN} as known from replayed as decision) as decision
-group by 1, 2, 3, 4, 5, 6, 7, 8
+select left_out, before_id, after_id, coalesce(before, array_remove(array[before_id], null)) as before,
+    coalesce(after, array_remove(array[after_id], null)) as after, after_id is distinct from before_id as flipped,
+    fallback_used as fell_back, falls_back, all_answered, all_answer, decisions, cost, rated, ratings, known,
+    known_ratings
+from (
+    select left_out, before_id, after_id, before, after, fallback_used, falls_back, all_answered, all_answer,
+        count(*) as decisions, sum(cost) as cost, count(rating) as rated, sum(rating) as ratings,
+        count({_KNOWN}) as known, sum({_KNOWN}) as known_ratings
+    from replayed group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+) as move
 """
 _TOTALS = """
 select coalesce(sum(decisions), 0) as replayed,
@@ -124,12 +120,12 @@ select json_build_object(
 )
 """
 _FLIPS = f"""
-select flip.*, decision.query, decision.fallback_used, decision.threshold, decision.skill_floor,
+select flip.*, decision.query, decision.threshold, decision.skill_floor,
     {", ".join(f"policy.{name}_weight" for name in WEIGHTS)}
 from (
-    select id, created_at, before[1] as before_id, after[1] as after_id, chosen = '{{}}' as falls_back,
-        candidate_ids, candidate_signals
-    from replayed where left_out is null and flipped order by created_at desc, id desc limit $1
+    select id, created_at, before_id, after_id, fallback_used, falls_back, candidate_ids, candidate_signals
+    from replayed where left_out is null and after_id is distinct from before_id
+    order by created_at desc, id desc limit $1
 ) as flip
 join routing_decision as decision on decision.id = flip.id
 join routing_policy as policy on policy.id = decision.policy_id
@@ -146,9 +142,11 @@ class LeftOut(StrEnum):
 
 
 _LEFT_OUT = f"""
-case when mode = '{RoutingMode.DIRECT}' then '{LeftOut.DIRECT}' when mode = '{RoutingMode.ROUTER}'
-    then '{LeftOut.ROUTER}' when reason = '{Reason.USER_MENTION}' then '{LeftOut.MENTION}' end
+case when mode <> '{RoutingMode.GATE}' then mode when reason = '{Reason.USER_MENTION}' then '{LeftOut.MENTION}' end
 """
+
+
+Place = tuple[datetime, UUID]  # of a decision in the order of time
 
 
 @dataclass(frozen=True)
@@ -176,74 +174,84 @@ class Statement:
     arguments: list[Any]
 
 
+@dataclass(frozen=True)
+class Span:
+    """Decisions newer than `after` and not newer than `until`; None: no such bound."""
+
+    after: Place | None = None
+    until: Place | None = None
+
+
 class Replay:
-    """The statements of one replay over a team's decisions. `after` is the newest decision that is too old for it."""
+    """The statements of one replay over a team's decisions."""
 
-    def __init__(
-        self, team_id: UUID, proposal: Proposal, among: Among | None, after: tuple[datetime, UUID] | None = None
-    ) -> None:
-        self._team_id, self._proposal, self._among, self._after = team_id, proposal, among, after
+    def __init__(self, team_id: UUID, proposal: Proposal, among: Among | None) -> None:
+        self._team_id, self._proposal, self._among = team_id, proposal, among
 
-    def too_old(self, most: int) -> Statement:
-        """Finds the newest decision that is one too many."""
+    def place(self, newer: int) -> Statement:
+        """Finds the decision than which so many are newer."""
         bound = Bound(self._among)
         sql = f"""
-            select created_at, id from routing_decision as decision where {self._conditions(bound)}
-            order by created_at desc, id desc offset {bound.add(most, "bigint")} limit 1
+            select created_at, id from routing_decision as decision where {self._conditions(bound, Span())}
+            order by created_at desc, id desc offset {bound.add(newer, "bigint")} limit 1
         """
         return Statement(sql, bound.arguments)
 
-    def figures(self) -> Statement:
+    def figures(self, span: Span) -> Statement:
         """One JSON value: totals, decisions left out, and each agent's part before and after."""
         bound = Bound(self._among)
         sql = f"""
-            with decision as ({self._decisions(bound)}), replayed as ({_REPLAYED}), move as materialized ({_MOVES})
+            with decision as ({self._decisions(bound, span)}), replayed as ({_REPLAYED.format(order="")}),
+            move as materialized ({_MOVES})
             {_FIGURES}
         """
         return Statement(sql, bound.arguments)
 
-    def flips(self, most: int) -> Statement:
+    def flips(self, span: Span, most: int) -> Statement:
         """The newest decisions whose first choice changes."""
         bound = Bound(self._among)
+        newest_first = _REPLAYED.format(order="order by created_at desc, id desc")
         sql = f"""
-            with decision as ({self._decisions(bound, newest_first=True)}), replayed as ({_REPLAYED})
+            with decision as ({self._decisions(bound, span)}), replayed as ({newest_first})
             {_FLIPS.replace("$1", bound.add(most, "bigint"))}
         """
         return Statement(sql, bound.arguments)
 
-    def _conditions(self, bound: Bound) -> str:
+    def _conditions(self, bound: Bound, span: Span) -> str:
         found = [f"decision.team_id = {bound.add(self._team_id, 'uuid')}"]
         if self._among is not None:
             found.append(f"decision.id in ({self._among.sql})")
-        if self._after is not None:
-            at, key = self._after
-            found.append(f"(decision.created_at, decision.id) > ({bound.add(at, 'timestamptz')}, {bound.add(key, 'uuid')})")
+        for comparison, place in ((">", span.after), ("<=", span.until)):
+            if place is not None:
+                edge = f"({bound.add(place[0], 'timestamptz')}, {bound.add(place[1], 'uuid')})"
+                found.append(f"(decision.created_at, decision.id) {comparison} {edge}")
         return " and ".join(found)
 
-    def _decisions(self, bound: Bound, *, newest_first: bool = False) -> str:
+    def _decisions(self, bound: Bound, span: Span) -> str:
         """Each decision with the policy that it is replayed under."""
-        asked = self._proposal
-        join = "join routing_policy as policy on policy.id = decision.policy_id" if asked.weights is None else ""
+        other = self._proposal
+        join = "join routing_policy as policy on policy.id = decision.policy_id" if other.weights is None else ""
         weights = [f"{self._weight(bound, name)} as {name}_weight" for name in WEIGHTS]
-        threshold = bound.given(asked.threshold, "decision.threshold")
-        floor = bound.given(asked.skill_floor, "decision.skill_floor")
-        k = "decision.k" if asked.k is None else bound.add(asked.k, "integer")
-        wanted = "decision.asked_strategy" if asked.strategy is None else bound.add(asked.strategy.value, "text")
+        threshold = bound.given(other.threshold, "decision.threshold")
+        floor = bound.given(other.skill_floor, "decision.skill_floor")
+        k = "decision.k" if other.k is None else bound.add(other.k, "integer")
+        asked = "decision.asked_strategy" if other.strategy is None else bound.add(other.strategy.value, "text")
         return f"""
-            select *, case strategy when '{Strategy.TOP_1}' then 1 when '{Strategy.TOP_K}' then k else {MOST_AGENTS}
-                end as most
-            from (
-                select decision.id, decision.created_at, {_LEFT_OUT} as left_out, selected_agent_ids as before,
-                    fallback_used, default_agent_id, candidate_ids, candidate_signals, rating,
-                    coalesce(actual_cost, estimated_cost) as cost,
-                    decision.strategy in ('{Strategy.TOP_K}', '{Strategy.ENSEMBLE}') as all_answered,
-                    case when ensemble_allowed or {wanted} in ('{Strategy.TOP_1}', '{Strategy.CASCADE}')
-                        then {wanted} else '{Strategy.TOP_1}' end as strategy,
-                    {k} as k, {threshold}::bigint * {UNITS} as threshold,
-                    {floor}::bigint << {_SHIFTS["skill_match"]} as floor, {", ".join(weights)}
-                from routing_decision as decision {join} where {self._conditions(bound)}
-                {"order by decision.created_at desc, decision.id desc" if newest_first else ""} offset 0
-            ) as decision
+            select decision.id, decision.created_at, {_LEFT_OUT} as left_out, selected_agent_id as before_id,
+                case when cardinality(selected_agent_ids) > 1 then selected_agent_ids end as before,
+                cardinality(selected_agent_ids) > 1 and decision.strategy <> '{Strategy.CASCADE}' as all_answered,
+                fallback_used, default_agent_id, candidate_ids, candidate_signals, rating,
+                coalesce(actual_cost, estimated_cost) as cost, {asked} as asked,
+                case
+                    when {_LEFT_OUT} is not null then 0
+                    when {asked} = '{Strategy.TOP_1}' or not (ensemble_allowed or {asked} = '{Strategy.CASCADE}') then 1
+                    when {asked} = '{Strategy.TOP_K}' then {k}
+                    else {MOST_AGENTS}
+                end as most,
+                cardinality(candidate_ids) <= {PLACES} as few,
+                {threshold}::bigint * {UNITS} as threshold, {floor}::bigint << {_SHIFTS["skill_match"]} as floor,
+                {", ".join(weights)}
+            from routing_decision as decision {join} where {self._conditions(bound, span)}
         """
 
     def _weight(self, bound: Bound, name: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,11 +19,12 @@ from app.errors import InvalidInput, TookTooLong
 from app.routing.flip import FlipCause, why_flipped
 from app.routing.packing import unpack
 from app.routing.policies import WEIGHTS
-from app.routing.replay import Among, LeftOut, Proposal, Replay, Statement
+from app.routing.replay import Among, LeftOut, Place, Proposal, Replay, Span, Statement
 from app.routing.score import UNITS, Signals, Weights, overall, shown
 from app.routing.select import Policy
 
 MOST_DECISIONS = 1_000_000
+AT_ONCE = 500_000  # in one statement: more are replayed by two, side by side
 MOST_EXAMPLES = 50
 
 
@@ -104,10 +108,10 @@ async def simulate(
     database: Database, *, team_id: UUID, proposal: Proposal, examples: int, among: Among | None = None
 ) -> Simulation:
     """Replay the newest decisions, at most a million. Raises InvalidInput, and TookTooLong when the database needs more
-    time than one statement may; ends its statement when it is cancelled."""
+    time than one statement may; ends its statements when it is cancelled."""
     _check(proposal, examples)
     try:
-        return await _simulate(database, team_id, proposal, examples, among)
+        return await _Run(database, Replay(team_id, proposal, among), proposal).simulation(examples)
     except asyncpg.QueryCanceledError:
         raise TookTooLong(
             "Replaying these decisions took longer than one statement may. Replay fewer: add a filter, such as a time "
@@ -115,34 +119,79 @@ async def simulate(
         ) from None
 
 
-async def _simulate(
-    database: Database, team_id: UUID, proposal: Proposal, examples: int, among: Among | None
-) -> Simulation:
-    too_old = Replay(team_id, proposal, among).too_old(MOST_DECISIONS)
-    last = await database.fetchrow(too_old.sql, *too_old.arguments)
-    replay = Replay(team_id, proposal, among, after=None if last is None else (last["created_at"], last["id"]))
-    figures = replay.figures()
-    found = orjson.loads(await database.fetchval(figures.sql, *figures.arguments))
-    agents = [_part(row) for row in found["agents"] or ()]
-    totals = found["totals"]
-    flips = await _examples(database, replay.flips(examples), proposal, agents) if totals["flips"] and examples else []
-    before, after = _costs(agents)
-    return Simulation(
-        replayed=totals["replayed"],
-        capped=last is not None,
-        left_out={LeftOut(reason): count for reason, count in (found["left_out"] or {}).items()},
-        flips=totals["flips"],
-        selections_changed=totals["selections_changed"],
-        fallbacks_before=totals["fallbacks_before"],
-        fallbacks_after=totals["fallbacks_after"],
-        agents=agents,
-        cost_before=before,
-        cost_after=after,
-        kept=_known(totals["kept_rated"], totals["kept_ratings"]),
-        flipped=_known(totals["flipped_rated"], totals["flipped_ratings"]),
-        known_of_new=_known(totals["known"], totals["known_ratings"]),
-        examples=flips,
-    )
+class _Run:
+    def __init__(self, database: Database, replay: Replay, proposal: Proposal) -> None:
+        self._database, self._replay, self._proposal = database, replay, proposal
+
+    async def simulation(self, examples: int) -> Simulation:
+        middle, last = [await self._place(newer) for newer in (AT_ONCE, MOST_DECISIONS)]
+        newest, older = Span(after=middle or last), Span(after=last, until=middle)
+        found = _sum(await _together(*(self._figures(span) for span in ([newest, older] if middle else [newest]))))
+        totals, agents = found["totals"], [_part(row) for row in found["agents"]]
+        before, after = _costs(agents)
+        return Simulation(
+            replayed=totals["replayed"],
+            capped=last is not None,
+            left_out={LeftOut(reason): count for reason, count in found["left_out"].items()},
+            flips=totals["flips"],
+            selections_changed=totals["selections_changed"],
+            fallbacks_before=totals["fallbacks_before"],
+            fallbacks_after=totals["fallbacks_after"],
+            agents=agents,
+            cost_before=before,
+            cost_after=after,
+            kept=_known(totals["kept_rated"], totals["kept_ratings"]),
+            flipped=_known(totals["flipped_rated"], totals["flipped_ratings"]),
+            known_of_new=_known(totals["known"], totals["known_ratings"]),
+            examples=await self._examples(Span(after=last), examples, agents) if totals["flips"] and examples else [],
+        )
+
+    async def _place(self, newer: int) -> Place | None:
+        [found] = await self._fetch(self._replay.place(newer)) or [None]
+        return found and (found["created_at"], found["id"])
+
+    async def _figures(self, span: Span) -> Any:
+        [row] = await self._fetch(self._replay.figures(span))
+        return orjson.loads(row[0])
+
+    async def _examples(self, span: Span, most: int, agents: list[AgentPart]) -> list[Flip]:
+        by_id = {part.id: part for part in agents}
+        rows = await self._fetch(self._replay.flips(span, most))
+        # A decision that was made in between may name an agent that the figures do not have.
+        known = [row for row in rows if {row["before_id"], row["after_id"]} <= {None, *by_id}]
+        return [_flip(row, self._proposal, by_id) for row in known]
+
+    async def _fetch(self, statement: Statement) -> list[Any]:
+        # Postgres cannot know how few different outcomes there are, and would sort all decisions to find them.
+        async with self._database.tuned(enable_sort="off") as connection:
+            rows: list[Any] = await connection.fetch(statement.sql, *statement.arguments)
+            return rows
+
+
+async def _together(*work: Awaitable[Any]) -> list[Any]:
+    """All of it at once; what still runs when one part fails is cancelled."""
+    tasks = [asyncio.ensure_future(part) for part in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _sum(parts: list[Any]) -> dict[str, Any]:
+    totals: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    agents: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        totals.update({name: value or 0 for name, value in part["totals"].items()})
+        left_out.update(part["left_out"] or {})
+        for row in part["agents"] or ():
+            row["cost"] = Decimal(row["cost"])
+            known = agents.get(row["slug"], {})
+            agents[row["slug"]] = {
+                name: value if isinstance(value, str) else known.get(name, 0) + value for name, value in row.items()
+            }
+    return {"totals": totals, "left_out": left_out, "agents": [agents[slug] for slug in sorted(agents)]}
 
 
 def _check(proposal: Proposal, examples: int) -> None:
@@ -153,7 +202,7 @@ def _check(proposal: Proposal, examples: int) -> None:
 
 
 def _part(row: dict[str, Any]) -> AgentPart:
-    cost, answers = Decimal(row.pop("cost")), row["answers_before"]
+    cost, answers = row.pop("cost"), row["answers_before"]
     return AgentPart(**row | {"id": UUID(row["id"])}, answer_cost=cost / answers if answers else None)
 
 
@@ -165,17 +214,8 @@ def _costs(agents: list[AgentPart]) -> tuple[Decimal, Decimal]:
     return round(before, 6), round(sum(costs, Decimal()), 6)
 
 
-def _known(count: int, total: float | None) -> Known:
-    return Known(count, None if total is None else total / count)
-
-
-async def _examples(
-    database: Database, statement: Statement, proposal: Proposal, agents: list[AgentPart]
-) -> list[Flip]:
-    by_id = {part.id: part for part in agents}
-    rows = await database.fetch(statement.sql, *statement.arguments)
-    # A decision that was made in between may name an agent that the figures do not have.
-    return [_flip(row, proposal, by_id) for row in rows if {row["before_id"], row["after_id"]} <= {None, *by_id}]
+def _known(count: int, total: float) -> Known:
+    return Known(count, total / count if count else None)
 
 
 def _flip(row: Any, proposal: Proposal, agents: dict[UUID, AgentPart]) -> Flip:

@@ -74,7 +74,13 @@ def found(simulation: Simulation) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("seed", "agents", "count"), [(1, 3, 50), (2, 7, 50), (3, 140, 12)])
 async def test_replay_decides_as_the_rules_do(
-    database: Database, transaction: Transactions, team: Team, seed: int, agents: int, count: int
+    database: Database,
+    transaction: Transactions,
+    team: Team,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    agents: int,
+    count: int,
 ) -> None:
     dice = random.Random(seed)
     async with transaction() as session:
@@ -86,6 +92,7 @@ async def test_replay_decides_as_the_rules_do(
 
     flips = 0
     for number in range(20):
+        monkeypatch.setattr("app.routing.simulation.AT_ONCE", dice.choice((count // 3, 500_000)))
         other = decisions.any_policy()
         names = ("weights", "threshold", "skill_floor", "strategy", "k")
         given = [] if number == 0 else [name for name in names if dice.random() < 0.5]
@@ -163,14 +170,16 @@ async def test_what_cannot_be_replayed_is_refused(
 async def test_only_the_newest_are_replayed_when_there_are_too_many(
     database: Database, transaction: Transactions, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routing.simulation.MOST_DECISIONS", 2)
+    monkeypatch.setattr("app.routing.simulation.MOST_DECISIONS", 3)
+    monkeypatch.setattr("app.routing.simulation.AT_ONCE", 2)
     async with transaction() as session:
         decisions = Decisions(session, team.id, random.Random(0))
         await decisions.add_agents("kyra", "luke")
-        for candidate in (KYRA, LUKE, LUKE):
+        for candidate in (KYRA, LUKE, KYRA, LUKE):
             await decisions.add([candidate], Policy(), None)
 
     simulation = await simulate(database, team_id=team.id, proposal=Proposal(), examples=0)
 
-    assert (simulation.replayed, simulation.capped) == (2, True)
-    assert [(agent.slug, agent.first_before) for agent in simulation.agents] == [("luke", 2)]
+    assert (simulation.replayed, simulation.capped) == (3, True)
+    assert [(agent.slug, agent.first_before) for agent in simulation.agents] == [("kyra", 1), ("luke", 2)]
+    assert (simulation.cost_before, simulation.cost_after) == (Decimal("0.03"), Decimal("0.03"))
