@@ -28,6 +28,7 @@ from app.observability import metrics
 from app.observability.logging import configure_logging
 from app.redis import Redis
 from app.routing.service import Routing
+from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.context import Services
 from graphql_schema.execution import Executor
@@ -67,7 +68,15 @@ class Process:
         indexes = TeamIndexes(self.database, embedder)
         routing = Routing(self.database, self.transaction, settings, embedder, indexes)
         services = Services(
-            settings, self.database, self.transaction, planner, self.limiter, embedder, indexes, routing
+            settings,
+            self.database,
+            self.transaction,
+            planner,
+            self.limiter,
+            embedder,
+            indexes,
+            routing,
+            Simulator(self.database),
         )
         self.executor = Executor(core, services, Hub(core, services, self.tailer), self.keys)
         persisted = PersistedDocuments(self.database, self.redis, settings)

@@ -13,6 +13,7 @@ from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.embedder import Embedder
 from app.routing.service import Routing
+from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
 from graphql_schema.planner.plan import Planner
@@ -31,6 +32,7 @@ class Services:
     embedder: Embedder
     team_indexes: TeamIndexes
     routing: Routing
+    simulator: Simulator
 
 
 @dataclass(frozen=True, slots=True)

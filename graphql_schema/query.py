@@ -15,6 +15,7 @@ from graphql_schema.node import Node
 from graphql_schema.planner.compiler import MOST_IDS
 from graphql_schema.planner.connections import many
 from graphql_schema.planner.mapping import AnyNode, Caller, one, planned_field, python
+from graphql_schema.routing import simulation
 from graphql_schema.routing.rows import newest_policy
 from graphql_schema.scalars import DateTime
 
@@ -91,6 +92,7 @@ class Query:
     routing_policies = many(
         "RoutingPolicy", "graphql_schema.routing.types", "Every version of how the team chooses, the first one first."
     )
+    simulate_routing = simulation.simulate_routing
     events = many(
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
         needs=Permission.READ_EVENTS,

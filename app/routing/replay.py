@@ -41,7 +41,8 @@ select candidate_ids[place] from (
 # `offset 0` keeps what is costly from being computed once for each of its uses. Lists are told only of more than one
 # agent: single keys are much cheaper to group by.
 _REPLAYED = f"""
-select *, coalesce(first_id, list[1], default_agent_id) as after_id, case when cardinality(list) > 1 then list end as after,
+select *, coalesce(first_id, list[1], default_agent_id) as after_id,
+    case when cardinality(list) > 1 then list end as after,
     first_id is null and coalesce(cardinality(list), 0) = 0 as falls_back,
     cardinality(list) > 1 and asked <> '{Strategy.CASCADE}' as all_answer
 from (

@@ -25,6 +25,7 @@ from app.routing.select import Policy
 
 MOST_DECISIONS = 1_000_000
 AT_ONCE = 500_000  # in one statement: more are replayed by two, side by side
+MOST_RUNNING = 2  # simulations in one process, each on up to two connections
 MOST_EXAMPLES = 50
 
 
@@ -104,19 +105,27 @@ class Simulation:
     examples: list[Flip]
 
 
-async def simulate(
-    database: Database, *, team_id: UUID, proposal: Proposal, examples: int, among: Among | None = None
-) -> Simulation:
-    """Replay the newest decisions, at most a million. Raises InvalidInput, and TookTooLong when the database needs more
-    time than one statement may; ends its statements when it is cancelled."""
-    _check(proposal, examples)
-    try:
-        return await _Run(database, Replay(team_id, proposal, among), proposal).simulation(examples)
-    except asyncpg.QueryCanceledError:
-        raise TookTooLong(
-            "Replaying these decisions took longer than one statement may. Replay fewer: add a filter, such as a time "
-            "from which on they count."
-        ) from None
+class Simulator:
+    """One a process. Only so many simulations run at once, so that they cannot take all connections; others wait."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._turns = asyncio.Semaphore(MOST_RUNNING)
+
+    async def simulate(
+        self, team_id: UUID, proposal: Proposal, *, examples: int, among: Among | None = None
+    ) -> Simulation:
+        """Replay the newest decisions, at most a million. Raises InvalidInput, and TookTooLong when the database needs
+        more time than one statement may; ends its statements when it is cancelled."""
+        _check(proposal, examples)
+        try:
+            async with self._turns:
+                return await _Run(self._database, Replay(team_id, proposal, among), proposal).simulation(examples)
+        except asyncpg.QueryCanceledError:
+            raise TookTooLong(
+                "Replaying these decisions took longer than one statement may. Replay fewer: add a filter, such as a "
+                "time from which on they count."
+            ) from None
 
 
 class _Run:
@@ -208,9 +217,9 @@ def _part(row: dict[str, Any]) -> AgentPart:
 
 def _costs(agents: list[AgentPart]) -> tuple[Decimal, Decimal]:
     """Each answer costs what its agent's answers cost on average; an agent that gave none costs the mean of all."""
-    before = sum((part.answers_before * (part.answer_cost or 0) for part in agents), Decimal())
+    before = sum((part.answers_before * part.answer_cost for part in agents if part.answer_cost is not None), Decimal())
     mean = before / (sum(part.answers_before for part in agents) or 1)
-    costs = (part.answers_after * (mean if part.answer_cost is None else part.answer_cost) for part in agents)
+    costs = [part.answers_after * (mean if part.answer_cost is None else part.answer_cost) for part in agents]
     return round(before, 6), round(sum(costs, Decimal()), 6)
 
 

@@ -77,7 +77,7 @@ async def _resolve_root(source: Any, info: Info, **_: Any) -> Any:
     context = info.context
     planner, principal = context.services.planner, context.principal
     plan = planner.field(
-        context.document, _path(info), info.parent_type, info.field_nodes, context.variables, principal.role
+        context.document, field_path(info), info.parent_type, info.field_nodes, context.variables, principal.role
     )
     return orjson.loads(await planner.run(plan, principal, context.variables))["value"]
 
@@ -92,7 +92,7 @@ def _entity_resolver(name: str) -> Resolver:
         planner, principal, variables = context.services.planner, context.principal, context.variables
         of = get_named_type(info.return_type)
         plan = planner.entities(
-            context.document, _path(info), of, info.field_nodes, variables, principal.role, feed=True
+            context.document, field_path(info), of, info.field_nodes, variables, principal.role, feed=True
         )
         found = await planner.read(plan, principal, variables, [key])
         return orjson.loads(found[key]) if key in found else None
@@ -107,6 +107,6 @@ def _by_hidden_type(original: Any) -> Any:
     return resolve
 
 
-def _path(info: Info) -> tuple[Hashable, ...]:
+def field_path(info: Info) -> tuple[Hashable, ...]:
     """One document may hold several operations with the same response keys."""
     return (info.operation.name.value if info.operation.name else None, *info.path.as_list())

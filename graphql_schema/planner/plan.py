@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
-from graphql import FieldNode, GraphQLObjectType, GraphQLSchema
+from graphql import FieldNode, GraphQLField, GraphQLObjectType, GraphQLSchema
 from sqlalchemy import Select, Uuid, any_, bindparam, case, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
@@ -22,8 +22,10 @@ from graphql_schema.answer import Document
 from graphql_schema.planner.arguments import Variables, shape
 from graphql_schema.planner.cache import PlanCache
 from graphql_schema.planner.compiler import Compiler
+from graphql_schema.planner.connections import CONNECTIONS
 from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import NotPlanned
+from graphql_schema.planner.filter_compiler import FilterCompiler
 from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
 from graphql_schema.planner.payloads import payload_entities
 from graphql_schema.planner.selection import Selection
@@ -157,6 +159,31 @@ class Planner:
             return _plan(compiler, statement, cost)
 
         return self._planned(document, ("entities", of.name, path, feed), variables, role, compile_)
+
+    def matching(
+        self,
+        document: Document,
+        path: Hashable,
+        name: str,
+        definition: GraphQLField,
+        node: FieldNode,
+        variables: Variables,
+        role: Role,
+    ) -> Plan:
+        """The statement that finds the keys of a type's rows which a field's argument `where` asks for.
+
+        Like `entities`, it does not ask whether the caller's key is alive.
+        """
+
+        def compile_() -> Plan:
+            compiler = self._compiler(document, variables, role, feed=True)
+            _, alias, columns, scope = compiler.child(name)
+            where = compiler.arguments(definition, node).get("where") or {}
+            filters = FilterCompiler(CONNECTIONS[f"{name}Connection"], columns, compiler.parameters.add, compiler.child)
+            statement = select(columns.id).select_from(alias).where(scope, filters.compile(where))
+            return _plan(compiler, statement, Cost())
+
+        return self._planned(document, ("matching", name, path), variables, role, compile_)
 
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died."""

@@ -1,17 +1,20 @@
-"""Reads a request's body, never more of it than is allowed."""
+"""Reads a request's body, never more of it than is allowed, and notices when there is nobody left to answer."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from graphql_schema.transport.refusals import HttpRefusal
 from graphql_schema.transport.sse import Message, Receive
 
 TIMEOUT_S = 30.0
+T = TypeVar("T")
 
 
 class ClientGone(Exception):
-    """The client left before it had sent its request."""
+    """The client left before it had sent its request, or had its answer."""
 
 
 async def read_body(receive: Receive, announced: bytes | None, most: int) -> bytes:
@@ -29,6 +32,25 @@ async def read_body(receive: Receive, announced: bytes | None, most: int) -> byt
             return await _read_rest(receive, message, most)
     except TimeoutError:
         raise HttpRefusal(408, "REQUEST_TIMEOUT", f"The body did not arrive within {TIMEOUT_S:.0f} seconds.") from None
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """What the work answers; when the client leaves first the work is cancelled and ClientGone raised."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGone
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.wait((working, leaving))
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _read_rest(receive: Receive, message: Message, most: int) -> bytes:

@@ -18,7 +18,7 @@ from app.observability.access_log import AccessLog
 from graphql_schema.answer import Answer, Operation, refusal
 from graphql_schema.errors import masked
 from graphql_schema.transport.authentication import Authenticator, public_part
-from graphql_schema.transport.body import ClientGone, read_body
+from graphql_schema.transport.body import ClientGone, read_body, unless_gone
 from graphql_schema.transport.connections import OpenConnections
 from graphql_schema.transport.deadlines import Deadlines
 from graphql_schema.transport.exchange import Exchange
@@ -30,6 +30,7 @@ from graphql_schema.transport.request import GraphQLRequest, from_body, from_que
 from graphql_schema.transport.sse import EventStream, Receive, Send
 
 log = structlog.get_logger(__name__)
+WATCHED_POINTS = 1_000  # for less, waiting for a client to leave costs more than it can save
 ASGIApp = Callable[[Any, Receive, Send], Awaitable[None]]
 _ALLOW = (b"allow", b"GET, HEAD, POST, OPTIONS")
 _POST_ONLY = (b"allow", b"POST")
@@ -97,7 +98,7 @@ class GraphQLEndpoint:
         if operation.type is OperationType.SUBSCRIPTION:
             await self._stream(exchange, operation, exchange.principal)
         else:
-            await exchange.answer(await self._execute(operation, exchange.principal))
+            await exchange.answer(await self._executed(exchange, operation, exchange.principal))
 
     async def _post(self, exchange: Exchange) -> GraphQLRequest | None:
         self._negotiate(exchange)
@@ -143,6 +144,13 @@ class GraphQLEndpoint:
         header = exchange.authorization.decode("latin-1") if exchange.authorization is not None else None
         known = self._authenticator.known(header) if header is not None else None
         exchange.principal = known or await self._authenticator.principal(header, exchange.address)
+
+    async def _executed(self, exchange: Exchange, operation: Operation, principal: Principal) -> Answer:
+        """What costs much and changes nothing is stopped when the client leaves; raises ClientGone then."""
+        work = self._execute(operation, principal)
+        if operation.type is not OperationType.QUERY or self._executor.cost(operation, principal) < WATCHED_POINTS:
+            return await work
+        return await unless_gone(exchange.receive, work)
 
     async def _execute(self, operation: Operation, principal: Principal) -> Answer:
         try:

@@ -23,7 +23,7 @@ from app.routing.replay import Among, LeftOut, Proposal
 from app.routing.router import Reason
 from app.routing.score import Candidate, Signals, Weights
 from app.routing.select import Policy, Selection, Strategy, select
-from app.routing.simulation import Known, Simulation, simulate
+from app.routing.simulation import Known, Simulation, Simulator
 from app.teams.models import Team
 from tests.fixtures.decisions import Decisions, Made
 
@@ -97,7 +97,7 @@ async def test_replay_decides_as_the_rules_do(
         names = ("weights", "threshold", "skill_floor", "strategy", "k")
         given = [] if number == 0 else [name for name in names if dice.random() < 0.5]
         proposal = Proposal(**{name: getattr(other, name) for name in given})
-        simulation = await simulate(database, team_id=team.id, proposal=proposal, examples=50)
+        simulation = await Simulator(database).simulate(team.id, proposal, examples=50)
 
         assert found(simulation) == expected(decisions, proposal), proposal
         if not given:
@@ -127,9 +127,9 @@ async def test_simulation_tells_cost_ratings_causes_and_what_it_left_out(
         await decisions.add([KYRA], policy, None, mode=RoutingMode.ROUTER)
         await decisions.add([KYRA], policy, None, reason=Reason.USER_MENTION)
 
-    free = await simulate(database, team_id=team.id, proposal=Proposal(weights=FREE), examples=1)
-    strict = await simulate(database, team_id=team.id, proposal=Proposal(threshold=0.75), examples=50)
-    unskilled = await simulate(database, team_id=team.id, proposal=Proposal(skill_floor=0.8), examples=50)
+    free = await Simulator(database).simulate(team.id, Proposal(weights=FREE), examples=1)
+    strict = await Simulator(database).simulate(team.id, Proposal(threshold=0.75), examples=50)
+    unskilled = await Simulator(database).simulate(team.id, Proposal(skill_floor=0.8), examples=50)
 
     assert free.left_out == dict.fromkeys(LeftOut, 1)
     assert (free.replayed, free.flips, free.capped) == (4, 3, False)
@@ -155,7 +155,7 @@ async def test_what_cannot_be_replayed_is_refused(
 ) -> None:
     for proposal, examples in ((Proposal(threshold=1.5), 1), (Proposal(k=0), 1), (Proposal(), 51)):
         with pytest.raises(InvalidInput):
-            await simulate(database, team_id=team.id, proposal=proposal, examples=examples)
+            await Simulator(database).simulate(team.id, proposal, examples=examples)
 
     async with transaction() as session:
         decisions = Decisions(session, team.id, random.Random(0))
@@ -163,7 +163,7 @@ async def test_what_cannot_be_replayed_is_refused(
     slow = Among("select id from routing_decision where pg_sleep(60) is not null", [])
     hurried = Database(settings.model_copy(update={"statement_timeout_ms": 50}))
     with pytest.raises(TookTooLong, match="add a filter"):
-        await simulate(hurried, team_id=team.id, proposal=Proposal(), examples=0, among=slow)
+        await Simulator(hurried).simulate(team.id, Proposal(), examples=0, among=slow)
     await hurried.close()
 
 
@@ -178,7 +178,7 @@ async def test_only_the_newest_are_replayed_when_there_are_too_many(
         for candidate in (KYRA, LUKE, KYRA, LUKE):
             await decisions.add([candidate], Policy(), None)
 
-    simulation = await simulate(database, team_id=team.id, proposal=Proposal(), examples=0)
+    simulation = await Simulator(database).simulate(team.id, Proposal(), examples=0)
 
     assert (simulation.replayed, simulation.capped) == (3, True)
     assert [(agent.slug, agent.first_before) for agent in simulation.agents] == [("kyra", 1), ("luke", 2)]
