@@ -19,7 +19,7 @@ from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import SYSTEM
 from app.observability import metrics
-from app.tasks import leases, transitions
+from app.tasks import leases, queries, transitions
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import Failure
 from app.tasks.models import Task
@@ -40,7 +40,7 @@ class TaskPool:
         self._transaction = transaction
         self._execute = execute
         self._completions = Completions(transaction)
-        self._free = slots
+        self._free, self._more = slots, False
         self._due, self._stopped = asyncio.Event(), asyncio.Event()
         self._running: dict[UUID, tuple[Run, asyncio.Task[None]]] = {}
 
@@ -79,14 +79,25 @@ class TaskPool:
         except TimeoutError:
             log.warning("the database does not answer; running tasks are free when their leases end", count=len(runs))
 
-    async def _fill(self) -> None:
+    async def _fill(self, rung: bool) -> None:
+        """Without a ring a look comes first, which costs far less than to claim nothing."""
+        if not rung and not await queries.any_due(self._database):
+            return
+        self._more = True
         while (wanted := self._free) > 0:
             async with self._transaction() as session:
                 claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
             for task in claimed:
                 self._start(task)
             if len(claimed) < wanted:
+                self._more = False
                 return
+
+    def _go_on(self) -> None:
+        """A place is free. Whether anything is left to be done was seen at the last look; what came since has rung."""
+        self._free += 1
+        if self._more:
+            self._due.set()
 
     def _start(self, task: Task) -> None:
         run, key = Run(task, self._transaction, SYSTEM, self._resting), uuid4()
@@ -101,16 +112,14 @@ class TaskPool:
         run, _ = self._running.pop(key)
         if not ended.cancelled() and (error := ended.exception()) is not None:
             log.error("a run's outcome could not be written; its lease runs out", task=str(run.task.id), exc_info=error)
-        self._free += 1
         metrics.TASKS_RUNNING.dec()
-        self._due.set()
+        self._go_on()
 
     @asynccontextmanager
     async def _resting(self) -> AsyncIterator[None]:
         """A run that only waits for others lends them its place, so that waiting tasks never hold up what they wait
         for. Coming back it does not queue: for a moment there may be more runs than places."""
-        self._free += 1
-        self._due.set()
+        self._go_on()
         try:
             yield
         finally:
@@ -135,7 +144,7 @@ class TaskPool:
             else:
                 await self._completions.write(run, made)
 
-    async def _stop_lost(self) -> None:
+    async def _stop_lost(self, rung: bool) -> None:
         """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""
         mine = {run.token: running for run, running in self._running.values() if not run.ending}
         if not mine:
@@ -144,19 +153,20 @@ class TaskPool:
         for token in mine.keys() - counting:
             mine[token].cancel()
 
-    async def _extend(self) -> None:
+    async def _extend(self, rung: bool) -> None:
         if claims := [run.token for run, _ in self._running.values()]:
             async with self._transaction() as session:
                 await leases.extend(session, claims, LEASE_S)
 
 
-async def _repeat(step: Callable[[], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
-    """Again at every ring, and after a while without one. Neither an absent database nor a fault ends it."""
+async def _repeat(step: Callable[[bool], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
+    """Again at every ring, and after a while without one; the step is told which. Neither an absent database nor a
+    fault ends it."""
     while True:
+        rung, pause_s = bell.is_set(), every_s
         bell.clear()
-        pause_s = every_s
         try:
-            await step()
+            await step(rung)
         except Unavailable:
             pause_s = _AWAY_PAUSE_S
         except Exception:

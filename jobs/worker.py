@@ -35,7 +35,7 @@ FUNCTIONS = {
 }
 SWEEP_EVERY_S = 2
 _AWAY_PAUSE_S = 1.0
-POLL_DELAY_S = 0.5
+POLL_DELAY_S = 1.0  # nothing in the queue is urgent: work that is comes by the bell
 
 
 def run_worker(settings: Settings) -> None:
