@@ -9,7 +9,6 @@ import structlog
 
 from app.db.transaction import Transactions
 from app.errors import Unavailable
-from app.events.log import SYSTEM
 from app.tasks.completion import Completion, complete_plain
 from app.tasks.run import Made, Run
 
@@ -27,7 +26,7 @@ class Completions:
         """Raises ClaimLost. What is not plain, or could not be written with others, is written alone."""
         run.ending = True
         plain: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((Completion(run.token, made.result, made.output, run.usage), plain))
+        self._waiting.append((Completion(run.token, run.actor, made.result, made.output, run.usage), plain))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
         if not await plain:
@@ -44,7 +43,7 @@ class Completions:
     async def _write_together(self, batch: list[Completion]) -> set[object]:
         try:
             async with self._transaction() as session:
-                return set(await complete_plain(session, batch, actor=SYSTEM))
+                return set(await complete_plain(session, batch))
         except Unavailable:
             return set()
         except Exception:

@@ -7,8 +7,10 @@ process can be killed at any moment.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import structlog
@@ -18,6 +20,7 @@ from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import SYSTEM
+from app.ids import Prefix, to_global
 from app.observability import metrics
 from app.tasks import leases, queries, transitions
 from app.tasks.errors import ClaimLost
@@ -126,23 +129,38 @@ class TaskPool:
             self._free -= 1
 
     async def _carry_out(self, run: Run) -> None:
-        with suppress(ClaimLost):  # cancelled, reassigned or taken for dead: whatever we would say counts no more
-            try:
-                async with asyncio.timeout(run.task.timeout_s):
-                    made = await self._execute(run)
-            except TimeoutError:
+        started, outcome = time.monotonic(), "stopped"
+        try:
+            outcome = await self._outcome(run)
+        except ClaimLost:  # cancelled, reassigned or taken for dead: whatever we would say counts no more
+            outcome = "lost"
+        finally:
+            seconds = round(time.monotonic() - started, 3)
+            log.info("a run ended", task=to_global(Prefix.TASK, run.task.id), outcome=outcome, seconds=seconds)
+
+    async def _outcome(self, run: Run) -> str:
+        try:
+            async with asyncio.timeout(run.task.timeout_s) as time_given:
+                made = await self._execute(run)
+        except Unavailable as error:  # no fault of the attempt, which costs none
+            await run.fail(Failure(error.code, error.message, may_pass=True, wait=timedelta(0)))
+            return f"failed: {error.code}"
+        except RunFailed as error:
+            await run.fail(error.failure)
+            return f"failed: {error.failure.code}"
+        except ClaimLost:
+            raise
+        except Exception as error:
+            if isinstance(error, TimeoutError) and time_given.expired():
                 await run.time_out()
-            except RunFailed as error:
-                await run.fail(error.failure)
-            except ClaimLost:
-                raise
-            except Exception:
-                incident = uuid4().hex
-                log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
-                message = f"Something went wrong inside Parley. The log has it under {incident}."
-                await run.fail(Failure("INTERNAL", message, may_pass=True))
-            else:
-                await self._completions.write(run, made)
+                return "timed out"
+            incident = uuid4().hex
+            log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
+            message = f"Something went wrong inside Parley. The log has it under {incident}."
+            await run.fail(Failure("INTERNAL", message, may_pass=True))
+            return "failed: INTERNAL"
+        await self._completions.write(run, made)
+        return "completed"
 
     async def _stop_lost(self, rung: bool) -> None:
         """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""

@@ -43,7 +43,10 @@ class Toolbox(AbstractToolset[None]):
     ) -> str:
         wanted = self._tools[name]
         if wrong := problems(wanted.parameters, tool_args):
-            raise ModelRetry("The arguments do not fit: " + "; ".join(wrong))
+            message = "The arguments do not fit: " + "; ".join(wrong)
+            if wanted.misused is not None:
+                await wanted.misused(tool_args, message)
+            raise ModelRetry(message)
         await self._meter.before_tool_call()
         try:
             return await wanted.call(tool_args)

@@ -48,6 +48,7 @@ class Execution:
             output_schema=briefed.output_schema,
             output_check=partial(_problems, briefed.output_schema) if briefed.output_schema else None,
         )
+        run.usage = _usage(Used(), request.model)
         try:
             answer = await infer(request, _Reporting(run, request.model), self.providers)
         except InferenceFailed as failed:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
@@ -51,9 +51,7 @@ class CheckTaskStatus(Strict):
 
 async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
     run = desk.run
-    colleague = await session.scalar(
-        select(Agent).where(Agent.team_id == run.task.team_id, Agent.slug == asked.agent.removeprefix("@"))
-    )
+    colleague = await _colleague(session, run.task, asked.agent.removeprefix("@").strip().casefold())
     if colleague is None:
         raise NotFound(f"There is no agent '{asked.agent[:80]}' in this team. {await _colleagues(session, run.task)}")
     wanted = Delegation(
@@ -67,6 +65,16 @@ async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> D
     )
     name = to_global(Prefix.TASK, task.id)
     return Done(f"Delegated to {colleague.slug} as {name}. Ask check_task_status for the result.", task.id)
+
+
+async def _colleague(session: AsyncSession, task: Task, called: str) -> Agent | None:
+    """By slug or, where one agent alone has it, by name: models write either."""
+    named = await session.scalars(
+        select(Agent).where(Agent.team_id == task.team_id, (Agent.slug == called) | (func.lower(Agent.name) == called))
+    )
+    found = list(named)
+    exact = [agent for agent in found if agent.slug == called]
+    return next(iter(exact or found), None) if exact or len(found) == 1 else None
 
 
 async def _colleagues(session: AsyncSession, task: Task) -> str:

@@ -24,12 +24,13 @@ from app.tasks.narration import end_of, tell
 @dataclass(frozen=True, slots=True)
 class Completion:
     claim_token: UUID
+    actor: Actor
     result: str
     output: dict[str, Any] | None
     usage: Usage
 
 
-async def complete_plain(session: AsyncSession, wanted: Collection[Completion], *, actor: Actor) -> set[UUID]:
+async def complete_plain(session: AsyncSession, wanted: Collection[Completion]) -> set[UUID]:
     """Complete those that end in the plainest way: no contract, nothing open below them, nothing left to charge, time
     and tokens suffice. Answers their claims; all others are for `transitions.complete`."""
     asked = {one.claim_token: one for one in wanted}
@@ -61,7 +62,7 @@ async def complete_plain(session: AsyncSession, wanted: Collection[Completion], 
         task.error_code = task.error_message = None
         task.status, task.finished_at = TaskStatus.COMPLETED, at
         task.claim_token = task.lease_until = task.deadline = None
-        tell(session, EventKind.TASK_COMPLETED, task, actor, **end_of(task))
+        tell(session, EventKind.TASK_COMPLETED, task, one.actor, **end_of(task))
         completed.add(one.claim_token)
         ended.append(task)
     await _free_dependants(session, ended)

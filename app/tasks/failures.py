@@ -43,13 +43,18 @@ class ReportedFailure(Strict):
 
 
 NOTHING = Usage()
-TIMED_OUT = Failure(FailureCode.TIMED_OUT, "The time given to the task ran out. What it had reported is kept.")
+TIMED_OUT = Failure(
+    FailureCode.TIMED_OUT, "The time given to the task (timeoutSeconds) ran out. What it had reported is kept."
+)
 LEASE_EXPIRED = Failure(FailureCode.LEASE_EXPIRED, "No heartbeat came before the lease ran out.", may_pass=True)
 PARENT_ENDED = Failure(FailureCode.PARENT_ENDED, "The task above it ended or started again.")
 
 
 def over_limit(what: str) -> Failure:
-    return Failure(FailureCode.LIMIT_EXCEEDED, f"The attempt used more than the task allows: {what}.")
+    return Failure(
+        FailureCode.LIMIT_EXCEEDED,
+        f"The attempt used more than the task allows: {what}. Replay it with a higher one.",
+    )
 
 
 def contract_violated(name: str, version: int, problems: Iterable[FieldProblem]) -> Failure:

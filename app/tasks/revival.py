@@ -50,7 +50,9 @@ async def retry(
     if task.status is TaskStatus.PENDING and task.ready_at > at:
         task.ready_at = at
     elif task.status in OPEN or task.status is TaskStatus.COMPLETED:
-        raise Conflict(f"This task is {task.status.value}; there is nothing to retry.")
+        raise Conflict(
+            f"This task is {task.status.name}; only one that failed, timed out or was cancelled can be retried."
+        )
     else:
         await refuse_unavailable(session, assignee)
         task.waiting_for = await _still_waits_for(session, task)
@@ -71,7 +73,7 @@ async def reassign(
     assignee = await agents.lock(session, team_id, assignee_id)
     task, at = await locked(session, team_id=team_id, task_id=task_id)
     if task.status not in OPEN:
-        raise Conflict(f"This task is {task.status.value}; replay or retry it instead.")
+        raise Conflict(f"This task has ended ({task.status.name}). Retry it, or delegate it anew.")
     if task.assignee_id == assignee.id:
         raise Conflict(f"{assignee.name} has this task already.")
     chain = await chain_above(session, task)

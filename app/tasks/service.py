@@ -213,7 +213,8 @@ async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) 
     rows = await session.scalars(statement.with_for_update(read=True).execution_options(populate_existing=True))
     found = {task.id: task for task in rows}
     if len(found) < len(named):
-        raise NotFound("There is no such task in this team, as parent or as dependency.")
+        missing = "parentId" if wanted.parent_id and wanted.parent_id not in found else "dependsOn"
+        raise NotFound(f"There is no such task in this team ({missing}).")
     needed = [found[one] for one in wanted.depends_on]
     for one in needed:
         if one.status not in OPEN and one.status is not TaskStatus.COMPLETED:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from app.errors import Conflict
 from app.tasks import dead_letters, revival
 from app.tasks.models import AttemptOutcome, DeadLetter, DeadLetterState, Task, TaskAttempt, TaskStatus
-from app.tasks.retry_policy import ATTEMPTS, FailureCode, wait_before_retry
+from app.tasks.retry_policy import ATTEMPTS, FailureCode, Retry, retry_after
 from app.tasks.sweeper import sweep
 from tests.fixtures.desk import ACTOR, Desk
 
@@ -178,9 +178,9 @@ async def test_of_ten_who_resolve_a_letter_at_once_one_does(desk: Desk) -> None:
     ],
 )
 def test_retry_policy(made: int, may_pass: bool, code: str, chance: float, wait: float | None) -> None:
-    decided = wait_before_retry(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
+    decided = retry_after(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
 
-    assert decided == (None if wait is None else timedelta(seconds=wait))
+    assert decided == (None if wait is None else Retry(timedelta(seconds=wait)))
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,11 @@ def test_retry_policy(made: int, may_pass: bool, code: str, chance: float, wait:
 def test_a_wait_that_a_provider_asks_for_is_no_attempt(
     made: int, may_pass: bool, asked: float, wait: float | None
 ) -> None:
-    decided = wait_before_retry(
+    decided = retry_after(
         code="RATE_LIMITED", may_pass=may_pass, made=made, allowed=3, chance=0.0, asked=timedelta(seconds=asked)
     )
 
-    assert decided == (None if wait is None else timedelta(seconds=wait))
+    assert decided == (None if wait is None else Retry(timedelta(seconds=wait), free=True))
 
 
 async def _replay(desk: Desk, letter: DeadLetter, edits: dict[str, str], assignee: str | None) -> Task:
