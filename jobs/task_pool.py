@@ -25,12 +25,14 @@ from app.observability import metrics
 from app.tasks import leases, queries, transitions
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import Failure
-from app.tasks.models import Task
+from app.tasks.models import Task, TaskStatus
 from app.tasks.run import LEASE_S, Made, Run, RunFailed
+from app.tasks.sweeper import sweep
 from jobs.completions import Completions
 
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
+SWEEP_EVERY_S = 2.0
 EXTEND_EVERY_S = LEASE_S / 4
 _AWAY_PAUSE_S = 0.5
 _RELEASE_S = 3.0
@@ -45,6 +47,7 @@ class TaskPool:
         self._completions = Completions(transaction)
         self._free, self._more = slots, False
         self._due, self._stopped = asyncio.Event(), asyncio.Event()
+        self._claiming: asyncio.Task[int] | None = None
         self._running: dict[UUID, tuple[Run, asyncio.Task[None]]] = {}
 
     def wake(self) -> None:
@@ -56,31 +59,42 @@ class TaskPool:
         """Until cancelled. What it has started goes on: see `drain`."""
         async with asyncio.TaskGroup() as group:
             group.create_task(_repeat(self._fill, self._due, POLL_S))
+            group.create_task(_repeat(self._sweep, asyncio.Event(), SWEEP_EVERY_S))
+            group.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        """Keep the claims of what runs alive, and stop what has lost its own."""
+        async with asyncio.TaskGroup() as group:
             group.create_task(_repeat(self._stop_lost, self._stopped, POLL_S))
             group.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
 
     async def drain(self, grace_s: float) -> None:
-        """Let what runs end within the grace time; what is left then is pending again at once."""
-        extending = asyncio.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
+        """After `run` was cancelled: let what runs end within the grace time; what is left then is pending again at
+        once."""
+        watching = asyncio.create_task(self._watch())
+        if self._claiming is not None:
+            await asyncio.wait({self._claiming})
         if self._running:
             log.info("waiting for running tasks", count=len(self._running), seconds=grace_s)
             await asyncio.wait([running for _, running in self._running.values()], timeout=grace_s)
-        extending.cancel()
+        watching.cancel()
         left = list(self._running.values())
         for _, running in left:
             running.cancel()
-        await asyncio.gather(extending, *(running for _, running in left), return_exceptions=True)
+        await asyncio.gather(watching, *(running for _, running in left), return_exceptions=True)
         await self._release([run for run, _ in left])
 
     async def _release(self, runs: list[Run]) -> None:
-        if not runs:
-            return
-        try:
+        """One after the other: there are fewer connections than runs."""
+        given_back = 0
+        with suppress(TimeoutError):
             async with asyncio.timeout(_RELEASE_S):
-                await asyncio.gather(*(run.release() for run in runs), return_exceptions=True)
-            log.info("running tasks given back", count=len(runs))
-        except TimeoutError:
-            log.warning("the database does not answer; running tasks are free when their leases end", count=len(runs))
+                for run in runs:
+                    with suppress(ClaimLost):
+                        await run.release()
+                    given_back += 1
+        if runs:
+            log.info("running tasks given back; the leases of others run out", count=given_back, of=len(runs))
 
     async def _fill(self, rung: bool) -> None:
         """Without a ring a look comes first, which costs far less than to claim nothing."""
@@ -88,13 +102,18 @@ class TaskPool:
             return
         self._more = True
         while (wanted := self._free) > 0:
-            async with self._transaction() as session:
-                claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
-            for task in claimed:
-                self._start(task)
-            if len(claimed) < wanted:
+            # Not to be cut off between the commit and the start: nobody would know of the claims.
+            self._claiming = asyncio.create_task(self._claim(wanted))
+            if await asyncio.shield(self._claiming) < wanted:
                 self._more = False
                 return
+
+    async def _claim(self, wanted: int) -> int:
+        async with self._transaction() as session:
+            claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
+        for task in claimed:
+            self._start(task)
+        return len(claimed)
 
     def _go_on(self) -> None:
         """A place is free. Whether anything is left to be done was seen at the last look; what came since has rung."""
@@ -142,25 +161,23 @@ class TaskPool:
         try:
             async with asyncio.timeout(run.task.timeout_s) as time_given:
                 made = await self._execute(run)
-        except Unavailable as error:  # no fault of the attempt, which costs none
-            await run.fail(Failure(error.code, error.message, may_pass=True, wait=timedelta(0)))
-            return f"failed: {error.code}"
-        except RunFailed as error:
-            await run.fail(error.failure)
-            return f"failed: {error.failure.code}"
+            return (await self._completions.write(run, made)).value
         except ClaimLost:
             raise
+        except Unavailable as error:  # no fault of the attempt, which costs none
+            failure = Failure(error.code, error.message, may_pass=True, wait=timedelta(0))
+        except RunFailed as error:
+            failure = error.failure
         except Exception as error:
             if isinstance(error, TimeoutError) and time_given.expired():
                 await run.time_out()
-                return "timed out"
+                return TaskStatus.TIMED_OUT.value
             incident = uuid4().hex
             log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
             message = f"Something went wrong inside Parley. The log has it under {incident}."
-            await run.fail(Failure("INTERNAL", message, may_pass=True))
-            return "failed: INTERNAL"
-        await self._completions.write(run, made)
-        return "completed"
+            failure = Failure("INTERNAL", message, may_pass=True)
+        await run.fail(failure)
+        return f"failed: {failure.code}"
 
     async def _stop_lost(self, rung: bool) -> None:
         """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""
@@ -170,6 +187,12 @@ class TaskPool:
         counting = await leases.held(self._database, mine.keys())
         for token in mine.keys() - counting:
             mine[token].cancel()
+
+    async def _sweep(self, rung: bool) -> None:
+        """Not by way of Redis, which may be away for as long as it likes."""
+        ended = await sweep(self._transaction)
+        if ended:
+            log.info("overdue tasks ended", count=ended)
 
     async def _extend(self, rung: bool) -> None:
         if claims := [run.token for run, _ in self._running.values()]:

@@ -23,6 +23,8 @@ IDLE_S = 600.0
 AWAY = (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError,
         asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError,
         asyncpg.InternalClientError)  # fmt: skip
+_IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+_IN_THE_WAY_MESSAGE = "Others changed the same at this moment, and nothing was done. Try again."
 _AWAY_MESSAGE = "The database does not answer. The server reconnects by itself; try again in a few seconds."
 
 
@@ -139,6 +141,8 @@ async def available() -> AsyncIterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise Unavailable(_AWAY_MESSAGE) from error
     except DBAPIError as error:
+        if isinstance(error.orig.__cause__ if error.orig else None, _IN_THE_WAY):
+            raise Unavailable(_IN_THE_WAY_MESSAGE) from error
         if error.connection_invalidated or isinstance(error.orig.__cause__ if error.orig else None, AWAY):
             raise Unavailable(_AWAY_MESSAGE) from error
         raise

@@ -52,7 +52,7 @@ assignee { name } attempts { nodes { model tokensUsed } } } } }"}'"""
 
 _SUBSCRIPTION = """\
 ask -H 'Accept: text/event-stream' \\
-  -d '{"query": "subscription { teamEvents { __typename ... on Event { kind at cursor } ... on CaughtUp { cursor } } }"}'"""
+  -d '{"query": "subscription { teamEvents { __typename ... on Event { kind at } ... on CaughtUp { cursor } } }"}'"""
 
 
 def text(address: str, key: str) -> str:

@@ -85,5 +85,8 @@ class Progress(Protocol):
     async def text(self, partial: str) -> None:
         """The whole text of the current response so far, at every piece that arrives."""
 
+    def counted(self, used: Used) -> None:
+        """The totals when a response broke off, whatever broke it. Must not wait."""
+
     async def used(self, used: Used) -> None:
         """The totals, after every response of the model and before every tool call."""

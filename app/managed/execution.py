@@ -80,6 +80,9 @@ class _Reporting:
     async def text(self, partial: str) -> None:
         await self._run.progressed(partial)
 
+    def counted(self, used: Used) -> None:
+        self._run.usage = _usage(used, self._model)
+
     async def used(self, used: Used) -> None:
         """Costs are charged as they arise, so that a budget shows them at once."""
         before, self._run.usage = self._run.usage, _usage(used, self._model)

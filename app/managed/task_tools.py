@@ -22,7 +22,10 @@ from app.tasks.service import Delegation
 
 MOST_WAIT_S = 300
 _LOOK_EVERY_S = 0.25
-_STATUS = "select status from task where team_id = $1 and id = $2"
+_STATUS = """
+select status from task where team_id = $1 and id = $2
+    and (parent_id = $3 or parent_id in (select id from task where team_id = $1 and parent_id = $3))
+"""
 
 
 class Strict(BaseModel):
@@ -93,7 +96,7 @@ async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
     async with desk.run.resting():
         for _ in range(int(asked.wait_seconds / _LOOK_EVERY_S)):
             with suppress(Unavailable):  # the database comes back, and so does what was waited for
-                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id)
+                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id, desk.run.task.id)
                 if status is None or status in FINAL:
                     return
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -102,15 +105,16 @@ async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
 async def _status(session: AsyncSession, desk: Desk, asked: CheckTaskStatus) -> Done:
     """Only of work below the own task: a task is no window into those of others."""
     mine = desk.run.task
+    own = select(Task.id).where(Task.team_id == mine.team_id, Task.parent_id == mine.id)
     task = await session.scalar(
         select(Task).where(
             Task.team_id == mine.team_id,
-            Task.root_id == mine.root_id,
             Task.id == from_global(Prefix.TASK, asked.task_id, path="task_id"),
+            (Task.parent_id == mine.id) | Task.parent_id.in_(own),
         )
     )
     if task is None:
-        raise NotFound("There is no such task in this chain of work.")
+        raise NotFound("There is no such task below yours.")
     said = task.result if task.result is not None else task.error_message or task.progress
     return Done(f"{task.status.value.upper()}: {said}" if said else task.status.value.upper())
 

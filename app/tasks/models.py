@@ -144,6 +144,7 @@ class Task(Identified, Timestamped, Base):
     ready_at: Mapped[datetime] = mapped_column(server_default=func.now())
     attempts_made: Mapped[int] = mapped_column(SmallInteger, server_default="0")
     attempts_allowed: Mapped[int] = mapped_column(SmallInteger)
+    waits: Mapped[int] = mapped_column(SmallInteger, server_default="0")
     claim_token: Mapped[UUID | None]
     lease_until: Mapped[datetime | None]
     deadline: Mapped[datetime | None]
@@ -214,6 +215,7 @@ class ToolCall(Identified, Base):
         team_link("attempt_id", "task_attempt"),
         team_link("created_task_id", "task"),
         Index("ix_tool_call_task", "task_id", "id"),
+        Index("ix_tool_call_attempt", "attempt_id", "id"),
     )
 
     team_id: Mapped[UUID]

@@ -9,7 +9,7 @@ from enum import StrEnum
 RETRIES = 2
 ATTEMPTS = 1 + RETRIES
 BACK_OFF_S = (2.0, 8.0)
-MOST_ATTEMPTS = 20  # of one task, however often a provider asks to wait
+MOST_WAITS = 20  # of one task for providers that limit their callers, until somebody gives it another chance
 LONGEST_WAIT = timedelta(minutes=15)
 JITTER = 0.2  # each wait is up to this share shorter or longer, so that what failed together does not return together
 
@@ -24,6 +24,7 @@ class FailureCode(StrEnum):
     DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
     PARENT_ENDED = "PARENT_ENDED"
     CANCELLED = "CANCELLED"
+    AGENT_ARCHIVED = "AGENT_ARCHIVED"
 
 
 _CANNOT_PASS = frozenset(FailureCode) - {FailureCode.LEASE_EXPIRED}
@@ -38,15 +39,23 @@ class Retry:
 
 
 def retry_after(
-    *, code: str, may_pass: bool, made: int, allowed: int, chance: float, asked: timedelta | None = None
+    *,
+    code: str,
+    may_pass: bool,
+    made: int,
+    allowed: int,
+    chance: float,
+    asked: timedelta | None = None,
+    waits: int = 0,
 ) -> Retry | None:
     """The next attempt, or None when there is to be none. `chance` is a random number, 0 to 1.
 
-    `asked`: a provider that limits its callers said how long to wait. That is no fault of the attempt, up to a bound.
+    `asked`: a provider that limits its callers said how long to wait. That is no fault of the attempt, up to a bound;
+    `waits` counts how often it was so.
     """
-    if not may_pass or code in _CANNOT_PASS or made >= MOST_ATTEMPTS:
+    if not may_pass or code in _CANNOT_PASS:
         return None
-    if asked is not None:
+    if asked is not None and waits < MOST_WAITS:
         wait = min(max(asked, timedelta(seconds=BACK_OFF_S[0])), LONGEST_WAIT)
         return Retry(wait * (1 + JITTER * chance), free=True)
     left = allowed - made

@@ -25,7 +25,16 @@ from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
 from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
-from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, contract_violated, over_limit
+from app.tasks.failures import (
+    AGENT_ARCHIVED,
+    LEASE_EXPIRED,
+    NOTHING,
+    TIMED_OUT,
+    Failure,
+    Usage,
+    contract_violated,
+    over_limit,
+)
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
 from app.tasks.narration import tell, used
 from app.tasks.retry_policy import FailureCode, retry_after
@@ -210,6 +219,20 @@ async def end_overdue(session: AsyncSession, *, team_id: UUID, task_id: UUID) ->
     return True
 
 
+async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
+    """What the sweeper found: a pending task whose agent was archived. Nobody will ever take it."""
+    try:
+        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
+    except NotFound:
+        return False
+    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
+    if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
+        return False
+    await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
+    dead_letters.open_letter(session, task, AGENT_ARCHIVED, SYSTEM)
+    return True
+
+
 async def cancel(
     session: AsyncSession, *, team_id: UUID, task_id: UUID, reason: str, actor: Actor, agent_id: UUID | None = None
 ) -> Task:
@@ -292,6 +315,7 @@ async def fail_attempt(
         allowed=task.attempts_allowed,
         chance=random.random(),
         asked=failure.wait,
+        waits=task.waits,
     )
     if again is None:
         await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
@@ -300,6 +324,7 @@ async def fail_attempt(
     await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
     task.ready_at = at + again.wait
     task.attempts_allowed += again.free
+    task.waits += again.free
     requeued(session, task, actor, errorCode=failure.code, error=failure.message)
 
 

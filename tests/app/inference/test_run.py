@@ -88,7 +88,7 @@ async def test_a_model_is_told_what_was_wrong_with_its_calls(
     scripted(first, calls(("note", '{"text": "yes"}')), says("Noted."))
     answer = await run(ask(tools=[notebook.tool]), listener, providers)
 
-    assert (answer.text, notebook.noted, answer.used.tool_calls) == ("Noted.", ["no", "yes"], 2)
+    assert (answer.text, notebook.noted, answer.used.tool_calls) == ("Noted.", ["no", "yes"], 3)
     refused, unknown, misfit, malformed = (text for _, text in server.told[:4])
     assert "This may not be noted." in refused
     assert "nothing" in unknown
