@@ -18,8 +18,8 @@ from app.observability import metrics
 from tests.fixtures.parley import Parley, TeamKit
 
 _WRITE = """
-insert into event (id, team_id, kind, actor, changes)
-select cast(lpad(to_hex(n), 32, '0') as uuid), :team, 'agent.updated', 'writer',
+insert into event (position, id, team_id, kind, actor, changes)
+select n - 1000000, cast(lpad(to_hex(n), 32, '0') as uuid), :team, 'agent.updated', 'writer',
        jsonb_build_object('n', n, 'pad', repeat('x', cast(:pad as int)))
 from generate_series(1, :count) as n
 """

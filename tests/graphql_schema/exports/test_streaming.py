@@ -22,8 +22,8 @@ from tests.graphql_schema.exports.conftest import Exports
 
 PATIENCE_S = 30
 ROWS = 20_000
-ROW_BYTES = 2_000
-MOST_BYTES = 16_000_000  # of 40 MB in all; the stretch, its copy on the way, and the client's own
+ROW_BYTES = 1_000
+MOST_BYTES = 8_000_000  # of 21 MB in all; the stretch, its copy on the way, and the client's own
 NUMBERS = '{ events(where: { actor: { eq: "writer" } }) { nodes { changes } } }'
 HELD_UP = "select count(*) from pg_stat_activity where query like '%$cursor%' and wait_event_type = 'Lock'"
 
