@@ -64,6 +64,14 @@ class ConnectionCompiler:
             statement = statement.select_from(page).having(ONE_ROW)
         return statement.scalar_subquery()
 
+    def rows(self, nodes: list[FieldNode], cost: Cost) -> Select[Any]:
+        """The page as rows of cursor and node. Its size is the server's own and may exceed a client's."""
+        self.one_more = self.placed = False
+        self.check_size = int
+        page = self._page()
+        body = self._node_object(nodes, page, cost)
+        return select(page.c["$cursor"].label("cursor"), body.label("body")).select_from(page)
+
     def _needs_more(self, selected: Selected) -> bool:
         """Whether one row past the page must be looked for."""
         wanted = "hasPreviousPage" if self.backward else "hasNextPage"

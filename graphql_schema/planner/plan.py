@@ -26,6 +26,7 @@ from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import NotPlanned
 from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
 from graphql_schema.planner.payloads import payload_entities
+from graphql_schema.planner.rows import AskedRows, asked_rows, rows_statement
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_object
 
@@ -157,6 +158,31 @@ class Planner:
             return _plan(compiler, statement, cost)
 
         return self._planned(document, ("entities", of.name, path, feed), variables, role, compile_)
+
+    def asked_rows(self, document: Document, name: str | None, variables: Variables) -> AskedRows:
+        """The connection that an operation wants to be read as rows; raises NotExportable, InvalidArgument."""
+        selection = Selection(self._schema, document.ast, variables)
+        return asked_rows(self._query_type, selection, document.operations[name], variables)
+
+    def rows(self, document: Document, name: str | None, variables: Variables, role: Role, *, onward: bool) -> Plan:
+        """The statement that reads a stretch of an operation's one connection, for `run_rows`.
+
+        `onward`: from the row behind a cursor. Raises NotPlanned when some field needs Python.
+        """
+
+        def compile_() -> Plan:
+            compiler, cost = self._compiler(document, variables, role, feed=False), Cost()
+            asked = asked_rows(self._query_type, compiler.selection, document.operations[name], variables)
+            return _plan(compiler, rows_statement(compiler, asked, cost, onward=onward), cost)
+
+        return self._planned(document, ("rows", name, onward), variables, role, compile_)
+
+    async def run_rows(self, plan: Plan, principal: Principal, variables: Variables) -> list[tuple[str, bytes]]:
+        """Cursor and JSON of each row; `variables` also hold SIZE and CURSOR. Raises Unauthenticated, TookTooLong."""
+        found = await _timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables)))
+        if not found[0][0]:
+            raise Unauthenticated(DEAD_KEY)
+        return [(row[1], row[2]) for row in found if row[1] is not None]
 
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tests.fixtures.parley import Parley
 
 PAGES = [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
 OTHERWISE = {"extend.md"}  # its examples need a type of their own and are run against a copy of the project
-FENCE = re.compile(r"^```(graphql|bash)\n(.*?)^```$", re.S | re.M)
+FENCE = re.compile(r"^```(graphql|bash|python)\n(.*?)^```$", re.S | re.M)
 KEY = "parley_key_of_the_documentation_tests"
 STREAM_S = "2"
 
@@ -92,14 +93,32 @@ async def test_bash_examples_of_the_readme(demo: Parley) -> None:
     script = "\n".join(blocks).replace("http://localhost:8000", demo.url).replace("parley_…", KEY)
     script = script.replace("curl -sN", f"curl -sN --max-time {STREAM_S}")
 
-    process = await asyncio.create_subprocess_exec(
-        "bash", "-c", script, stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]}
-    )
-    output = (await process.communicate())[0].decode()
+    output = await output_of("bash", "-c", script)
 
     assert '"role" : "ADMIN"' in output or '"role":"ADMIN"' in output
     assert '"__typename":"AgentPayload"' in output
     assert '"CaughtUp"' in output
+
+
+async def test_examples_of_the_exports_page(demo: Parley) -> None:
+    (shell,), (python,) = (
+        [text.replace("http://localhost:8000", demo.url).replace("parley_…", KEY) for name, text in examples(language)
+         if name.startswith("export.md")]
+        for language in ("bash", "python")
+    )  # fmt: skip
+
+    table, lines = await output_of("bash", "-c", shell), await output_of(sys.executable, "-c", python)
+
+    assert table.startswith("slug,name,status,traits.humor,skills\r\n")
+    assert table.count("\r\n") == lines.count("\n") + 1 > 2
+    assert " kyra\n" in lines
+
+
+async def output_of(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]}
+    )
+    return (await process.communicate())[0].decode()
 
 
 async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
