@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import strawberry
 from sqlalchemy import Column as SqlColumn
-from sqlalchemy import ColumnElement, Table
+from sqlalchemy import ColumnElement, FromClause
 from strawberry.types.base import get_object_definition
 from strawberry.utils.str_converters import to_camel_case
 
@@ -20,6 +20,7 @@ from graphql_schema.planner.comparisons import Comparable, comparable
 from graphql_schema.planner.figures import Aggregate, kind_of
 from graphql_schema.planner.grouping import Group, GroupOrder, group_orders, grouped_field, grouping, ways_to_group
 from graphql_schema.planner.keyset import DEFAULT_ROWS, MOST_ROWS
+from graphql_schema.planner.list_filters import ListFilter, ListFilters, list_filters, list_members
 from graphql_schema.planner.mapping import (
     MAPS,
     PLAN,
@@ -53,6 +54,7 @@ class ConnectionMap:
     aggregates: dict[str, Aggregate]
     prefixes: dict[str, Prefix]  # of group keys that are ids
     default_order: str | None = None  # a column before the id, which alone is the order of creation
+    lists: dict[str, ListFilter] = field(default_factory=dict)
 
 
 CONNECTIONS: dict[str, ConnectionMap] = {}
@@ -89,13 +91,17 @@ def publish_connection(cls: type, *, default_order: str | None = None, words: Ma
     name, module, table = definition.name, sys.modules[cls.__module__], MAPS[definition.name].table
     assert table is not None
     columns = _planned_columns(cls, table, MAPS[name].prefix)
+    rows: Any = table.c
     for word_column, description in (words or {}).items():
-        columns[word_column] = (Column(filter=True), table.c[word_column], description)
-    links = {field.python_name: field.metadata.get(PLAN) for field in definition.fields}
-    parts = Parts(name, cls.__module__, columns, {name: one for name, one in links.items() if isinstance(one, One)})
+        columns[word_column] = (Column(filter=True), rows[word_column], description)
+    plans = {declared.python_name: declared.metadata.get(PLAN) for declared in definition.fields}
+    links = {python: plan for python, plan in plans.items() if isinstance(plan, One)}
+    parts = Parts(name, cls.__module__, columns, links)
+    parts.lists = list_filters(cls)
     for made in parts.make():
         setattr(module, made.__name__, made)
-    CONNECTIONS[f"{name}Connection"] = replace(parts.map(), default_order=default_order)
+    lists = {to_camel_case(python): found for python, (found, _) in parts.lists.items()}
+    CONNECTIONS[f"{name}Connection"] = replace(parts.map(), default_order=default_order, lists=lists)
 
 
 def many(
@@ -105,8 +111,12 @@ def many(
     *,
     on: Callable[..., ColumnElement[bool]] | None = None,
     needs: Permission | None = None,
+    filter: bool = False,
 ) -> Any:
-    """A connection field over a mapped type, with its filter, order and pages."""
+    """A connection field over a mapped type, with its filter, order and pages.
+
+    With `filter` the row can be found by what the connection's items are: `{candidates: {some: {…}}}`.
+    """
     arguments = {
         "first": (
             described(int | None, f"How many from the start, 1 to {MOST_ROWS}; {DEFAULT_ROWS} by default."),
@@ -122,26 +132,27 @@ def many(
         ),
     }
     returned = lazily(f"{type_name}Connection", module)
-    return planned_field(returned, arguments, description, Many(on, needs))
+    return planned_field(returned, arguments, description, Many(on, needs, filter))
 
 
 Columns = dict[str, tuple[Column, SqlColumn[Any], str]]
 
 
-def _planned_columns(cls: type, table: Table, prefix: Prefix | None) -> Columns:
+def _planned_columns(cls: type, table: FromClause, prefix: Prefix | None) -> Columns:
     """Python name → declaration, column and description of every field that is a column.
 
     Those of an embedded object stand under its name: `traits_humor`.
     """
     found: Columns = {}
-    for field in get_object_definition(cls, strict=True).fields:
-        plan, python = field.metadata.get(PLAN), field.python_name
+    columns: Any = table.c
+    for declared_field in get_object_definition(cls, strict=True).fields:
+        plan, python = declared_field.metadata.get(PLAN), declared_field.python_name
         if isinstance(plan, Embedded):
-            inner = _planned_columns(field.type, table, None)  # type: ignore[arg-type]
+            inner = _planned_columns(declared_field.type, table, None)  # type: ignore[arg-type]
             found |= {f"{python}_{name}": declared for name, declared in inner.items()}
         if isinstance(plan, Column):
             plan = replace(plan, prefix=prefix) if python == "id" else plan
-            found[python] = (plan, table.c[plan.name or python], field.description or "")
+            found[python] = (plan, columns[plan.name or python], declared_field.description or "")
     return found
 
 
@@ -150,6 +161,7 @@ class Parts:
 
     def __init__(self, name: str, module: str, columns: Columns, links: dict[str, One]) -> None:
         self.name, self.module, self.columns = name, module, columns
+        self.lists: ListFilters = {}
         self.filters = {
             python: (column.name, comparable(column, plan.prefix))
             for python, (plan, column, _) in columns.items()
@@ -220,6 +232,7 @@ class Parts:
             python: (kind.comparison | None, strawberry.field(default=UNSET, description=self.columns[python][2]))
             for python, (_, kind) in self.filters.items()
         }
+        members |= list_members(self.name, self.module, self.lists)
         members |= self.logic_members("Filter")
         return self.make_input("Filter", members, f"Which {self.name} items to take; all given conditions must hold.")
 
