@@ -11,6 +11,7 @@ import http.client
 import json
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
@@ -21,6 +22,7 @@ from benchmarks.reads import HANDWRITTEN, PARLEY
 from benchmarks.stage import Stage, python
 
 COUNT = 1_000_000
+_SINCE = datetime.now(UTC).replace(microsecond=0) - timedelta(days=7)
 _SCORE = "confidence / 1e8::float8"
 _GROUPS = "groups { key { %s } count confidence { mean } }"
 
@@ -67,10 +69,14 @@ QUESTIONS = (
     Question(
         "fallbacks of the last week, by hour",
         _grouped(
-            "CREATED_AT_HOUR, FALLBACK_USED", "createdAtHour", '(where: {createdAt: {gte: "-P7D"}})', "first: 1000"
+            "CREATED_AT_HOUR, FALLBACK_USED",
+            "createdAtHour",
+            f'(where: {{createdAt: {{gte: "{_SINCE:%FT%TZ}"}}}})',
+            "first: 1000",
         ),
         f"select date_trunc('hour', created_at), count(*), avg({_SCORE}) from routing_decision where team_id = $1 and "
-        "created_at >= now() - interval '7 days' group by 1, fallback_used order by 2 desc, 1 limit 1000",
+        "created_at >= $2 group by 1, fallback_used order by 2 desc, 1 limit 1000",
+        (_SINCE,),
     ),
     Question(
         "everything, by week and strategy",
