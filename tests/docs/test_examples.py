@@ -26,6 +26,12 @@ OTHERWISE = {"extend.md"}  # its examples need a type of their own and are run a
 FENCE = re.compile(r"^```(graphql|bash)\n(.*?)^```$", re.S | re.M)
 KEY = "parley_key_of_the_documentation_tests"
 STREAM_S = "2"
+ROUTE = """mutation ($text: String!) {
+  setFeatureFlags(
+    input: { flags: [{ flag: AGENT_COLLABORATION, enabled: true }, { flag: EXPERT_GATE, enabled: true }] }
+  ) { __typename }
+  routeMessage(input: { text: $text }) { __typename }
+}"""
 
 
 def examples(language: str) -> list[tuple[str, str]]:
@@ -38,13 +44,17 @@ def examples(language: str) -> list[tuple[str, str]]:
     return found
 
 
+# The analysts' page changes nothing: its examples share one server.
+ONE_BY_ONE = [(name, text) for name, text in examples("graphql") if not name.startswith("analyse.md")]
+
+
 @pytest.fixture
 async def demo(parley: Parley, tmp_path: Path) -> Parley:
     await ensure_demo(parley.settings.model_copy(update={"demo_key": KEY, "data_dir": tmp_path}))
     return parley
 
 
-@pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])
+@pytest.mark.parametrize(("name", "text"), ONE_BY_ONE, ids=[name for name, _ in ONE_BY_ONE])
 async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
     colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
@@ -111,9 +121,23 @@ async def test_bash_examples_of_the_readme(demo: Parley) -> None:
 
 
 async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
-    for name, text in examples("graphql"):
-        if name.startswith("analyse.md"):
-            assert await demo.run(text, role=Role.ANALYST)
+    pages = [text for name, text in examples("graphql") if name.startswith("analyse.md")]
+    luke = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
+    for text in ("Please do a code review of my pull request", "A second code review, with a look at race conditions"):
+        routed = await demo.run(ROUTE, {"text": text}, secret=KEY)
+        assert routed["routeMessage"]["__typename"] == "RoutingDecisionPayload"
+
+    for text in pages:
+        assert await demo.run(text, {"agent": demo.home.agent_id} if "$agent" in text else None, role=Role.ANALYST)
+    answers = [await demo.run(text, {"agent": luke} if "$agent" in text else None, secret=KEY) for text in pages]
+
+    assert len(pages) >= 22
+    assert answers[0]["routingDecisions"]["groupedAggregates"] == {
+        "groups": [{"key": {"selectedAgent": {"name": "Luke", "slug": "luke"}}, "count": 2, "shareOfCount": 1.0}],
+        "hasMore": False,
+    }
+    assert answers[1]["routingDecisions"]["aggregates"]["count"] == 0
+    assert answers[1]["routingDecisions"]["aggregates"]["confidence"]["mean"] is None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
