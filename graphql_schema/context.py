@@ -11,6 +11,9 @@ from app.auth.principal import Principal
 from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.embeddings.embedder import Embedder
+from app.routing.service import Routing
+from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
 from graphql_schema.planner.plan import Planner
 
@@ -25,6 +28,9 @@ class Services:
     transaction: Transactions
     planner: Planner
     limiter: RateLimiter
+    embedder: Embedder
+    team_indexes: TeamIndexes
+    routing: Routing
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import (
     CheckConstraint,
     Computed,
+    Double,
     ForeignKey,
     Index,
     SmallInteger,
@@ -24,26 +25,20 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     func,
+    text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, REAL, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.budgets.models import USD
 from app.db.base import Base, Identified, team_key, team_link, text_enum
 from app.embeddings.embedder import DIMENSIONS
+from app.routing.choice import RoutingMode as RoutingMode
 from app.routing.router import Reason
 from app.routing.select import Strategy
 
 MAX_QUERY = 10_000
 SCORE_UNITS = 100_000_000
-
-
-class RoutingMode(StrEnum):
-    """Which part of the cascade decided."""
-
-    DIRECT = "direct"
-    ROUTER = "router"
-    GATE = "gate"
 
 
 class RoutingOutcome(StrEnum):
@@ -141,11 +136,11 @@ class RoutingDecision(Identified, Base):
     tier_override_reason: Mapped[str | None] = mapped_column(String(500))
     estimated_cost: Mapped[Decimal] = mapped_column(USD)
     actual_cost: Mapped[Decimal | None] = mapped_column(USD)
-    gate_latency_ms: Mapped[float | None] = mapped_column(REAL)
-    router_latency_ms: Mapped[float] = mapped_column(REAL)
+    gate_latency_ms: Mapped[float | None] = mapped_column(Double)
+    router_latency_ms: Mapped[float] = mapped_column(Double)
     response_ms: Mapped[int | None]
     outcome: Mapped[RoutingOutcome | None] = mapped_column(text_enum(RoutingOutcome))
-    rating: Mapped[float | None] = mapped_column(REAL)
+    rating: Mapped[float | None] = mapped_column(Double)
 
 
 class RoutingCandidate(Base):
@@ -180,7 +175,8 @@ class RoutingCandidate(Base):
 
 
 class RoutingRating(Identified, Base):
-    """How somebody rated an agent's answer to a routed query, 1 to 5; the same rater's next word replaces it."""
+    """How somebody rated an agent's answer to a routed query, 1 to 5; the same rater's next word replaces it, and then
+    the row gets a new id."""
 
     __tablename__ = "routing_rating"
     __table_args__ = (
@@ -190,6 +186,7 @@ class RoutingRating(Identified, Base):
         UniqueConstraint("decision_id", "agent_id", "rated_by"),
         CheckConstraint("stars between 1 and 5", name="stars"),
         Index("ix_routing_rating_team_at", "team_id", "created_at"),
+        Index("ix_routing_rating_good", "team_id", "created_at", "id", postgresql_where=text("stars >= 4")),
     )
 
     team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import strawberry
 from graphql import FieldNode, GraphQLObjectType
-from sqlalchemy import ColumnElement, Table, Uuid, bindparam
+from sqlalchemy import ColumnElement, FromClause, Uuid, bindparam
 from strawberry.types.base import get_object_definition
 
 from app.auth.roles import Permission
@@ -71,6 +71,7 @@ class One:
 
     on: Callable[..., ColumnElement[bool]]
     needs: Permission | None = None
+    of: Any = None  # the other type, as an annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class Many:
 
     on: Callable[..., ColumnElement[bool]] | None
     needs: Permission | None = None
+    filter: bool = False  # whether the row can be found by what these rows are
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Listing:
     """A short list that cannot grow without bound, whole and in order."""
 
     on: Callable[[Row, Row], ColumnElement[bool]]
-    order: str
+    order: str | Callable[[Row, Row], ColumnElement[Any]]
     most: int
     needs: Permission | None = None
 
@@ -125,7 +127,7 @@ ROOT_PLANS = One | Many | AnyNode
 @dataclass(frozen=True, slots=True)
 class TypeMap:
     name: str
-    table: Table | None
+    table: FromClause | None
     prefix: Prefix | None
     scope: Callable[[Row], ColumnElement[bool]] | None
     needs: Permission | None
@@ -145,7 +147,8 @@ def mapped(
 ) -> Callable[[T], T]:
     """Register a type. Its rows are always limited to the caller's team: by `team_id`, or by `scope` where given.
 
-    Without a table the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
+    `table` may be a select's subquery, where the graph shows rows otherwise than the table keeps them. Without a table
+    the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
     the type is read, `node_needs` where it is read by its id alone.
     """
 
@@ -190,10 +193,11 @@ def listing(
     description: str,
     *,
     on: Callable[[Row, Row], ColumnElement[bool]],
-    order: str,
+    order: str | Callable[[Row, Row], ColumnElement[Any]],
     most: int,
     needs: Permission | None = None,
 ) -> Any:
+    """`order` names a column of the listed rows, or makes one of the parent row and theirs."""
     returned = listed(lazily(type_name, module))
     return planned_field(returned, {}, description, Listing(on, order, most, needs))
 
@@ -210,7 +214,8 @@ def one(
 ) -> Any:
     """`arguments` maps a Python name to its annotation, such as `Annotated[str, strawberry.argument(…)]`."""
     returned = lazily(type_name, module)
-    return planned_field(returned | None if nullable else returned, arguments or {}, description, One(on, needs))
+    plan = One(on, needs, returned)
+    return planned_field(returned | None if nullable else returned, arguments or {}, description, plan)
 
 
 def planned_field(returned: Any, arguments: Mapping[str, Any], description: str, plan: Any) -> Any:
@@ -231,3 +236,13 @@ def lazily(type_name: str, module: str) -> Any:
 def listed(of: Any) -> Any:
     """The type of a list whose items' type is known only at run time."""
     return GenericAlias(list, (of,))
+
+
+def described(annotation: Any, description: str) -> Any:
+    """An argument of a planned field."""
+    return Annotated[annotation, strawberry.argument(description=description)]
+
+
+def optional(name: str, description: str) -> Any:
+    """A member of an input that may be left out."""
+    return strawberry.field(name=name, default=strawberry.UNSET, description=description)

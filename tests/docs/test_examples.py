@@ -1,9 +1,9 @@
 """Every example in the README and the docs works as it stands.
 
 A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
-given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's. What the page on
-delegation turns on first is on. A subscription has to catch up. A `bash` block is run by bash, in order within its
-page.
+given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's, `$decision` for a
+routing decision's. What the page on delegation turns on first is on. A subscription has to catch up. A `bash` block is
+run by bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ OTHERWISE = {"extend.md"}  # its examples need a type of their own and are run a
 FENCE = re.compile(r"^```(graphql|bash|python)\n(.*?)^```$", re.S | re.M)
 KEY = "parley_key_of_the_documentation_tests"
 STREAM_S = "2"
+ROUTE = """mutation ($text: String!) {
+  setFeatureFlags(
+    input: { flags: [{ flag: AGENT_COLLABORATION, enabled: true }, { flag: EXPERT_GATE, enabled: true }] }
+  ) { __typename }
+  routeMessage(input: { text: $text }) { __typename }
+}"""
 
 
 def examples(language: str) -> list[tuple[str, str]]:
@@ -39,13 +45,17 @@ def examples(language: str) -> list[tuple[str, str]]:
     return found
 
 
+# The analysts' page changes nothing: its examples share one server.
+ONE_BY_ONE = [(name, text) for name, text in examples("graphql") if not name.startswith("analyse.md")]
+
+
 @pytest.fixture
 async def demo(parley: Parley, tmp_path: Path) -> Parley:
     await ensure_demo(parley.settings.model_copy(update={"demo_key": KEY, "data_dir": tmp_path}))
     return parley
 
 
-@pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])
+@pytest.mark.parametrize(("name", "text"), ONE_BY_ONE, ids=[name for name, _ in ONE_BY_ONE])
 async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
     colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
@@ -57,6 +67,8 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
 
     needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
+    if "decision" in variables:
+        variables["decision"] = await routed(demo)
     if "task" in variables:
         variables["task"] = await delegated(demo, agent, colleague)
 
@@ -67,6 +79,12 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
         assert None not in data.values(), data
         if node.operation is OperationType.MUTATION:
             assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+
+
+async def routed(demo: Parley) -> str:
+    """A decision, as the page on routing makes one."""
+    made = await demo.run(dict(examples("graphql"))["routing.md:2"], secret=KEY)
+    return str(made["routeMessage"]["decision"]["id"])
 
 
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:
@@ -122,9 +140,23 @@ async def output_of(*command: str) -> str:
 
 
 async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
-    for name, text in examples("graphql"):
-        if name.startswith("analyse.md"):
-            assert await demo.run(text, role=Role.ANALYST)
+    pages = [text for name, text in examples("graphql") if name.startswith("analyse.md")]
+    luke = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
+    for text in ("Please do a code review of my pull request", "A second code review, with a look at race conditions"):
+        routed = await demo.run(ROUTE, {"text": text}, secret=KEY)
+        assert routed["routeMessage"]["__typename"] == "RoutingDecisionPayload"
+
+    for text in pages:
+        assert await demo.run(text, {"agent": demo.home.agent_id} if "$agent" in text else None, role=Role.ANALYST)
+    answers = [await demo.run(text, {"agent": luke} if "$agent" in text else None, secret=KEY) for text in pages]
+
+    assert len(pages) >= 22
+    assert answers[0]["routingDecisions"]["groupedAggregates"] == {
+        "groups": [{"key": {"selectedAgent": {"name": "Luke", "slug": "luke"}}, "count": 2, "shareOfCount": 1.0}],
+        "hasMore": False,
+    }
+    assert answers[1]["routingDecisions"]["aggregates"]["count"] == 0
+    assert answers[1]["routingDecisions"]["aggregates"]["confidence"]["mean"] is None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
