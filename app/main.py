@@ -18,6 +18,7 @@ from app.clock import now
 from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.embeddings.choice import embedder_of
 from app.errors import Unavailable
 from app.events import partitions
 from app.events.tailer import Tailer
@@ -26,6 +27,7 @@ from app.health import Health
 from app.observability import metrics
 from app.observability.logging import configure_logging
 from app.redis import Redis
+from app.routing.team_indexes import TeamIndexes
 from graphql_schema.context import Services
 from graphql_schema.execution import Executor
 from graphql_schema.graphiql import routes as graphiql
@@ -60,8 +62,9 @@ class Process:
         self.transaction = Transactions(self.database, self.ringer)
         self.limiter = RateLimiter(self.redis, settings)
         self.keys = KeyWatch(self.database, self.tailer)
-        planner = Planner(core, self.database)
-        services = Services(settings, self.database, self.transaction, planner, self.limiter)
+        planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
+        indexes = TeamIndexes(self.database, embedder)
+        services = Services(settings, self.database, self.transaction, planner, self.limiter, embedder, indexes)
         self.executor = Executor(core, services, Hub(core, services, self.tailer), self.keys)
         persisted = PersistedDocuments(self.database, self.redis, settings)
         self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)

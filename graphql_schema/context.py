@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import strawberry
+from strawberry.dataloader import DataLoader
 
 from app.auth.principal import Principal
 from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.embeddings.embedder import Embedder
+from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
 from graphql_schema.planner.plan import Planner
 
@@ -25,6 +30,8 @@ class Services:
     transaction: Transactions
     planner: Planner
     limiter: RateLimiter
+    embedder: Embedder
+    team_indexes: TeamIndexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class Context:
     document: Document
     variables: dict[str, Any]
     services: Services
+    loaders: dict[tuple[Hashable, ...], DataLoader[UUID, Any]] = field(default_factory=dict)
 
 
 Info = strawberry.Info[Context, None]
