@@ -102,9 +102,9 @@ async def test_bash_examples_of_the_readme(demo: Parley) -> None:
     assert '"CaughtUp"' in output
 
 
-async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
+async def test_analyst_may_run_every_query_of_the_analysts_pages(demo: Parley) -> None:
     for name, text in examples("graphql"):
-        if name.startswith("analyse.md"):
+        if name.startswith(("analyse.md", "discover.md")):
             assert await demo.run(text, role=Role.ANALYST)
 
 
