@@ -19,6 +19,7 @@ from app.errors import ConfigurationError
 ENV_PREFIX = "PARLEY_"
 MODEL_PROVIDERS = ("anthropic", "ollama", "openai")
 Positive = Annotated[int, Field(gt=0)]
+Price = Annotated[Decimal, Field(ge=0, le=10_000)]
 
 
 class LogFormat(StrEnum):
@@ -156,6 +157,11 @@ class Settings(BaseSettings):
     )
     model_tier_1: str = Field("offline", description="Model of tier 1, for ordinary work.")
     model_tier_2: str = Field("offline", description="Model of tier 2, for demanding work.")
+    tier_usd_per_million_tokens: tuple[Price, Price, Price] = Field(
+        (Decimal("0.5"), Decimal(3), Decimal(15)),
+        description="What routing estimates costs by: US dollars for a million tokens of tier 0, 1 and 2, as JSON. "
+        "Tiers whose model is `offline` or `ollama:` cost nothing. What work really costs is priced apart from it.",
+    )
     model_request_timeout_s: float = Field(
         60.0, gt=0, description="Longest that one request to a model may take, to the end of its answer."
     )

@@ -23,6 +23,10 @@ class Prefix(StrEnum):
     ATTEMPT = "attempt"
     TOOL_CALL = "call"
     DEAD_LETTER = "letter"
+    ROUTING_DECISION = "decision"
+    ROUTING_POLICY = "policy"
+    CONVERSATION = "conversation"
+    MESSAGE = "message"
 
 
 _PREFIXES = frozenset(prefix.value for prefix in Prefix)

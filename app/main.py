@@ -27,6 +27,7 @@ from app.health import Health
 from app.observability import metrics
 from app.observability.logging import configure_logging
 from app.redis import Redis
+from app.routing.service import Routing
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.context import Services
 from graphql_schema.execution import Executor
@@ -64,7 +65,10 @@ class Process:
         self.keys = KeyWatch(self.database, self.tailer)
         planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
         indexes = TeamIndexes(self.database, embedder)
-        services = Services(settings, self.database, self.transaction, planner, self.limiter, embedder, indexes)
+        routing = Routing(self.database, self.transaction, settings, embedder, indexes)
+        services = Services(
+            settings, self.database, self.transaction, planner, self.limiter, embedder, indexes, routing
+        )
         self.executor = Executor(core, services, Hub(core, services, self.tailer), self.keys)
         persisted = PersistedDocuments(self.database, self.redis, settings)
         self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)

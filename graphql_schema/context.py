@@ -15,6 +15,7 @@ from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.embedder import Embedder
+from app.routing.service import Routing
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
 from graphql_schema.planner.plan import Planner
@@ -32,6 +33,7 @@ class Services:
     limiter: RateLimiter
     embedder: Embedder
     team_indexes: TeamIndexes
+    routing: Routing
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from graphql_schema.agents import enums as agents
 from graphql_schema.auth import enums as auth
 from graphql_schema.budgets import enums as budgets
 from graphql_schema.events import enums as events
+from graphql_schema.routing import enums as routing
 from graphql_schema.tasks import enums as tasks
 from graphql_schema.teams import enums as teams
 
-__all__ = ["agents", "auth", "budgets", "events", "tasks", "teams"]
+__all__ = ["agents", "auth", "budgets", "events", "routing", "tasks", "teams"]

@@ -16,6 +16,7 @@ from graphql_schema.node import Node
 from graphql_schema.planner.compiler import MOST_IDS
 from graphql_schema.planner.connections import many
 from graphql_schema.planner.mapping import AnyNode, Caller, one, planned_field, python
+from graphql_schema.routing.rows import newest_policy
 from graphql_schema.scalars import DateTime
 
 
@@ -69,6 +70,29 @@ class Query:
     tasks = many("Task", "graphql_schema.tasks.types", "The team's tasks, ended ones included.")
     dead_letters = many(
         "DeadLetter", "graphql_schema.tasks.types", "Tasks that failed for good, resolved ones included."
+    )
+    routing_decision = one(
+        "RoutingDecision",
+        "graphql_schema.routing.types",
+        "The routing decision with this id; null when the team has none.",
+        nullable=True,
+        on=lambda _, decision, id: decision.id == id,
+        arguments={
+            "id": Annotated[strawberry.ID, strawberry.argument(description="The decision's id, `decision_0190…`.")]
+        },
+    )
+    routing_decisions = many(
+        "RoutingDecision", "graphql_schema.routing.types", "Who was selected to answer the team's messages, and why."
+    )
+    routing_policy = one(
+        "RoutingPolicy",
+        "graphql_schema.routing.types",
+        "How the team chooses now. Null before its first message and its first setRoutingPolicy: the defaults count.",
+        nullable=True,
+        on=lambda _, policy: policy.version == newest_policy(),
+    )
+    routing_policies = many(
+        "RoutingPolicy", "graphql_schema.routing.types", "Every version of how the team chooses, the first one first."
     )
     events = many(
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",

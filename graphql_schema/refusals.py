@@ -12,6 +12,7 @@ from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
 from app.auth.roles import Permission, Role
 from app.budgets.errors import BudgetExhausted as BudgetExhaustedError
 from app.budgets.models import AccountKind
+from app.routing import errors as routing_errors
 from app.tasks import errors as task_errors
 from app.teams.flags import FeatureDisabled as FeatureDisabledError
 from app.teams.flags import FeatureFlag
@@ -89,9 +90,14 @@ class OscillationDetected(Refusal):
     limit: int = strawberry.field(description="How often the same may be asked within one tree.")
 
 
-@strawberry.type(description="The agent takes no new task now.")
+@strawberry.type(description="The agent takes no new task and answers no message now.")
 class AgentUnavailable(Refusal):
     reason: task_errors.UnavailableReason = strawberry.field(description="Why not.")
+
+
+@strawberry.type(description="A message is for nobody: none was named, and the default agent is missing or not active.")
+class NoAgentAvailable(Refusal):
+    pass
 
 
 @strawberry.type(description="More was asked for than the task above grants: authority only narrows.")
@@ -171,6 +177,8 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     task_errors.AuthorityExceeded: (AuthorityExceeded, _detailed(AuthorityExceeded)),
     task_errors.ClaimLost: (ClaimLost, _plain(ClaimLost)),
     BudgetExhaustedError: (BudgetExhausted, _exhausted),
+    routing_errors.AgentNotActive: (AgentUnavailable, _unavailable),
+    routing_errors.NoAgentAvailable: (NoAgentAvailable, _plain(NoAgentAvailable)),
 }
 
 

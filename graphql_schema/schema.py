@@ -16,6 +16,9 @@ from graphql_schema.events import types as event_types
 from graphql_schema.handoffs import types as handoff_types
 from graphql_schema.planner.exits import install
 from graphql_schema.query import Query
+from graphql_schema.routing import mutation as routing
+from graphql_schema.routing import subscription as routing_streams
+from graphql_schema.routing import types as routing_types
 from graphql_schema.scalars import CONFIG
 from graphql_schema.tasks import mutation as tasks
 from graphql_schema.tasks import subscription as task_streams
@@ -51,6 +54,10 @@ Mutation = strawberry.type(
             "record_tool_call": work.record_tool_call,
             "complete_task": work.complete_task,
             "fail_task": work.fail_task,
+            "route_message": routing.route_message,
+            "rate_response": routing.rate_response,
+            "record_routing_outcome": routing.record_routing_outcome,
+            "set_routing_policy": routing.set_routing_policy,
             "set_feature_flags": teams.set_feature_flags,
             "set_team_budgets": teams.set_team_budgets,
             "create_api_key": auth.create_api_key,
@@ -69,6 +76,7 @@ Subscription = strawberry.type(
             "agent_events": events.agent_events,
             "task_events": task_streams.task_events,
             "agent_task_events": task_streams.agent_task_events,
+            "routing_events": routing_streams.routing_events,
         },
     ),
     description="Everything that can be followed live, over WebSocket (graphql-transport-ws) or server-sent events.",
@@ -84,6 +92,8 @@ schema = strawberry.Schema(
         contract_types.Contract,
         event_types.Event,
         handoff_types.HandoffRule,
+        routing_types.RoutingDecision,
+        routing_types.RoutingPolicy,
         task_types.DeadLetter,
         task_types.Task,
         task_types.TaskAttempt,

@@ -27,17 +27,23 @@ class Permission(StrEnum):
     WORK_TASKS = "work on tasks"
     CANCEL_TASKS = "cancel tasks"
     CONTROL_TASKS = "retry and reassign tasks and resolve dead letters"
+    ROUTE_MESSAGES = "route messages and tell what became of them"
+    RATE_RESPONSES = "rate responses"
 
 
 _READS = {Permission.READ_TEAM, Permission.READ_EVENTS}
 _TASKS = {Permission.DELEGATE_TASKS, Permission.WORK_TASKS, Permission.CANCEL_TASKS}
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(Permission),
-    Role.OPERATOR: frozenset(_READS | {Permission.CONTROL_AGENTS, Permission.CANCEL_TASKS, Permission.CONTROL_TASKS}),
+    Role.OPERATOR: frozenset(
+        _READS
+        | {Permission.CONTROL_AGENTS, Permission.CANCEL_TASKS, Permission.CONTROL_TASKS, Permission.RATE_RESPONSES}
+    ),
     Role.INTEGRATOR: frozenset(
         _READS
         | _TASKS
         | {Permission.WRITE_AGENTS, Permission.CONTROL_AGENTS, Permission.WRITE_CONTRACTS, Permission.CONTROL_TASKS}
+        | {Permission.ROUTE_MESSAGES, Permission.RATE_RESPONSES}
     ),
     Role.ANALYST: frozenset(_READS),
     Role.AGENT: frozenset({Permission.READ_TEAM} | _TASKS),

@@ -1,4 +1,4 @@
-"""Whether an agent takes new work, as SQL over its row: what the graph shows and what ranks experts is one rule."""
+"""Whether an agent takes new work, as SQL over its row. Load and wait are measured as routing measures them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Double, Integer, Select, case, cast, func, literal_column, null, select
 
 from app.agents.models import AgentStatus
+from app.routing.facts import RECENT_TASKS
 from app.tasks.delegation import MAX_OPEN_TASKS
 from app.tasks.errors import UnavailableReason
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt
 
-RECENT_TASKS = 10  # as routing measures an agent's load
 Row = Any  # the columns of an agent: `row.id`
 
 

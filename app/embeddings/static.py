@@ -8,6 +8,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -27,10 +28,11 @@ class StaticEmbedder:
     the network for it, and its import reconfigures the root logger.
     """
 
+    _loading: ClassVar = Lock()
+    _model: ClassVar[tuple[Tokenizer, Vectors] | None] = None  # one for all of a process
+
     def __init__(self) -> None:
         self.name = f"wordllama-{version('wordllama')}"
-        self._loading = Lock()
-        self._model: tuple[Tokenizer, Vectors] | None = None
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if self._model is None:
@@ -50,13 +52,13 @@ class StaticEmbedder:
 
     def _load(self) -> tuple[Tokenizer, Vectors]:
         with self._loading:
-            if self._model is None:
+            if StaticEmbedder._model is None:
                 folder = _package_folder()
                 tokenizer = Tokenizer.from_file(str(folder / TOKENS))
                 tokenizer.no_padding()
                 tokenizer.no_truncation()
-                self._model = tokenizer, load_file(folder / WEIGHTS)["embedding.weight"]
-        return self._model
+                StaticEmbedder._model = tokenizer, load_file(folder / WEIGHTS)["embedding.weight"]
+            return StaticEmbedder._model
 
 
 def _package_folder() -> Path:

@@ -35,3 +35,8 @@ class EventKind(StrEnum):
     DEAD_LETTER_REPLAYED = "dead_letter.replayed"
     DEAD_LETTER_DISCARDED = "dead_letter.discarded"
     BUDGET_NEAR_CAP = "budget.near_cap"
+    ROUTING_DECIDED = "routing.decided"
+    ROUTING_FELL_BACK = "routing.fell_back"
+    ROUTING_RATED = "routing.rated"
+    ROUTING_OUTCOME_RECORDED = "routing.outcome_recorded"
+    ROUTING_POLICY_CHANGED = "routing.policy_changed"

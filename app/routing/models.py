@@ -16,6 +16,7 @@ from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import (
     CheckConstraint,
     Computed,
+    Double,
     ForeignKey,
     Index,
     SmallInteger,
@@ -26,25 +27,18 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, REAL, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.budgets.models import USD
 from app.db.base import Base, Identified, team_key, team_link, text_enum
 from app.embeddings.embedder import DIMENSIONS
+from app.routing.choice import RoutingMode as RoutingMode
 from app.routing.router import Reason
 from app.routing.select import Strategy
 
 MAX_QUERY = 10_000
 SCORE_UNITS = 100_000_000
-
-
-class RoutingMode(StrEnum):
-    """Which part of the cascade decided."""
-
-    DIRECT = "direct"
-    ROUTER = "router"
-    GATE = "gate"
 
 
 class RoutingOutcome(StrEnum):
@@ -142,11 +136,11 @@ class RoutingDecision(Identified, Base):
     tier_override_reason: Mapped[str | None] = mapped_column(String(500))
     estimated_cost: Mapped[Decimal] = mapped_column(USD)
     actual_cost: Mapped[Decimal | None] = mapped_column(USD)
-    gate_latency_ms: Mapped[float | None] = mapped_column(REAL)
-    router_latency_ms: Mapped[float] = mapped_column(REAL)
+    gate_latency_ms: Mapped[float | None] = mapped_column(Double)
+    router_latency_ms: Mapped[float] = mapped_column(Double)
     response_ms: Mapped[int | None]
     outcome: Mapped[RoutingOutcome | None] = mapped_column(text_enum(RoutingOutcome))
-    rating: Mapped[float | None] = mapped_column(REAL)
+    rating: Mapped[float | None] = mapped_column(Double)
 
 
 class RoutingCandidate(Base):

@@ -12,6 +12,8 @@ from app.routing.score import UNITS, Candidate, Score, Weights, ranked, units
 from app.routing.skill_match import MATCHES
 
 MOST_AGENTS = 20
+NOBODY = "No agent is active that could answer."
+NO_MATCH = "No agent's skills match this well enough, so the default agent answers."
 
 
 class Strategy(StrEnum):
@@ -90,11 +92,7 @@ def _how_many(strategy: Strategy, k: int) -> int:
 
 
 def _fall_back(scores: Sequence[Score], strategy: Strategy, default: str | None) -> Selection:
-    warning = (
-        "No agent is active that could answer."
-        if default is None
-        else "No agent's skills match this well enough, so the default agent answers."
-    )
+    warning = NOBODY if default is None else NO_MATCH
     confidence = next((score.overall for score in scores if score.candidate.slug == default), 0.0)
     selected = () if default is None else (default,)
     return Selection(strategy, selected, confidence, True, warning, tuple(scores))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from app.discovery.availability import RECENT_TASKS
 from app.discovery.experts import HELD
 from app.discovery.queries import FoundExpert
 from app.discovery.queries import Recommendation as Recommended
 from app.discovery.recommendations import EXCERPT
+from app.routing.facts import RECENT_TASKS
 from app.tasks.delegation import MAX_OPEN_TASKS
 from app.tasks.errors import UnavailableReason
 from graphql_schema.agents.types import Agent

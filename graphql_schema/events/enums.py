@@ -38,5 +38,10 @@ publish_enum(
         EventKind.DEAD_LETTER_REPLAYED: "A person had a failed task tried anew.",
         EventKind.DEAD_LETTER_DISCARDED: "A person let a failed task be.",
         EventKind.BUDGET_NEAR_CAP: "A budget is nearly used up.",
+        EventKind.ROUTING_DECIDED: "It was decided which agent answers a message.",
+        EventKind.ROUTING_FELL_BACK: "No agent's skills matched a message: the default agent answers, or nobody.",
+        EventKind.ROUTING_RATED: "The answer to a routed message was rated.",
+        EventKind.ROUTING_OUTCOME_RECORDED: "It was told what became of a routed message.",
+        EventKind.ROUTING_POLICY_CHANGED: "The team's routing policy has a new version.",
     },
 )

@@ -51,7 +51,7 @@ class Comparable:
 
 
 def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
-    sql_type, nullable = column.type, bool(column.nullable)
+    sql_type, nullable = column.type, may_be_null(column)
     if isinstance(sql_type, SqlEnum):
         assert sql_type.enum_class is not None
         return Comparable(_enum_comparison(sql_type.enum_class), String(), lambda value: value.value, nullable)
@@ -62,6 +62,11 @@ def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
         if isinstance(sql_type, types):
             return Comparable(comparison, outside, convert, nullable)
     raise TypeError(f"no comparison for {column}: {sql_type!r}")
+
+
+def may_be_null(column: ColumnElement[Any]) -> bool:
+    """What a select computes may be null, as far as anybody knows."""
+    return bool(getattr(column, "nullable", True))
 
 
 def _text(value: str) -> str:

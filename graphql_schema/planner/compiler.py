@@ -266,7 +266,7 @@ class Compiler:
         page = (
             select(alias)
             .where(scope, plan.on(row, columns))
-            .order_by(columns[plan.order])
+            .order_by(columns[plan.order] if isinstance(plan.order, str) else plan.order(row, columns))
             .limit(literal_column(str(plan.most)))
         )
         if source is not None:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Integer, Select, Text, and_, f
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from graphql_schema.planner.arguments import Bind, Symbol, Variables, constant
+from graphql_schema.planner.comparisons import may_be_null
 from graphql_schema.planner.connections import ConnectionMap, Direction
 from graphql_schema.planner.cost import Cost, Times
 from graphql_schema.planner.errors import InvalidArgument, NotPlanned
@@ -105,7 +106,10 @@ class ConnectionCompiler:
             conditions.append(self.plan.on(self.row, columns))
         where = self.arguments.get("where")
         if where:
-            conditions.append(FilterCompiler(self.mapping, columns, self.compiler.parameters.add).compile(where))
+            compiler = self.compiler
+            conditions.append(
+                FilterCompiler(self.mapping, columns, compiler.parameters.add, compiler.child).compile(where)
+            )
         return alias, columns, and_(*conditions)
 
     def _correlate(self, statement: Select[Any]) -> Select[Any]:
@@ -123,7 +127,7 @@ class ConnectionCompiler:
             if any(key.name == name for key in keys):
                 raise InvalidArgument("orderBy", f"names {part['field'].value} twice")
             descending = part["direction"] is Direction.DESC
-            keys.append(Key(name, columns[name], descending, bool(columns[name].nullable)))
+            keys.append(Key(name, columns[name], descending, may_be_null(columns[name])))
         if not parts and self.mapping.default_order:
             keys.append(Key(self.mapping.default_order, columns[self.mapping.default_order], False, False))
         keys.append(Key("id", columns.id, keys[-1].descending if keys else False, False))

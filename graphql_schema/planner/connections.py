@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from sqlalchemy import Column as SqlColumn
-from sqlalchemy import ColumnElement, DateTime, Numeric, Table, Uuid
+from sqlalchemy import ColumnElement, DateTime, FromClause, Numeric, Uuid
 from sqlalchemy import Enum as SqlEnum
 from sqlalchemy.types import BigInteger, Float, Integer
 from strawberry.types.base import get_object_definition
@@ -20,6 +20,7 @@ from app.auth.roles import Permission
 from app.ids import Prefix
 from graphql_schema.planner.comparisons import Comparable, IntComparison, comparable
 from graphql_schema.planner.keyset import DEFAULT_ROWS, MOST_ROWS
+from graphql_schema.planner.list_filters import ListFilter, ListFilters, list_filters, list_members
 from graphql_schema.planner.mapping import MAPS, PLAN, Column, Embedded, Many, lazily, listed, planned_field
 from graphql_schema.publish_enum import publish_enum
 from graphql_schema.scalars import Cursor
@@ -52,6 +53,7 @@ class ConnectionMap:
     aggregates: dict[str, str]
     prefixes: dict[str, Prefix]  # of group keys that are ids
     default_order: str | None = None  # a column before the id, which alone is the order of creation
+    lists: dict[str, ListFilter] = field(default_factory=dict)
 
 
 CONNECTIONS: dict[str, ConnectionMap] = {}
@@ -108,9 +110,11 @@ def publish_connection(cls: type, *, default_order: str | None = None) -> None:
     assert table is not None
     columns = _planned_columns(cls, table, MAPS[name].prefix)
     parts = _Parts(name, cls.__module__, columns)
+    parts.lists = list_filters(cls)
     for made in parts.make():
         setattr(module, made.__name__, made)
-    CONNECTIONS[f"{name}Connection"] = replace(parts.map(), default_order=default_order)
+    lists = {to_camel_case(python): found for python, (found, _) in parts.lists.items()}
+    CONNECTIONS[f"{name}Connection"] = replace(parts.map(), default_order=default_order, lists=lists)
 
 
 def many(
@@ -120,8 +124,12 @@ def many(
     *,
     on: Callable[..., ColumnElement[bool]] | None = None,
     needs: Permission | None = None,
+    filter: bool = False,
 ) -> Any:
-    """A connection field over a mapped type, with its filter, order and pages."""
+    """A connection field over a mapped type, with its filter, order and pages.
+
+    With `filter` the row can be found by what the connection's items are: `{candidates: {some: {…}}}`.
+    """
     arguments = {
         "first": (
             _argument(int | None, f"How many from the start, 1 to {MOST_ROWS}; {DEFAULT_ROWS} by default."),
@@ -137,7 +145,7 @@ def many(
         ),
     }
     returned = lazily(f"{type_name}Connection", module)
-    return planned_field(returned, arguments, description, Many(on, needs))
+    return planned_field(returned, arguments, description, Many(on, needs, filter))
 
 
 def _argument(annotation: Any, description: str) -> Any:
@@ -147,20 +155,21 @@ def _argument(annotation: Any, description: str) -> Any:
 Columns = dict[str, tuple[Column, SqlColumn[Any], str]]
 
 
-def _planned_columns(cls: type, table: Table, prefix: Prefix | None) -> Columns:
+def _planned_columns(cls: type, table: FromClause, prefix: Prefix | None) -> Columns:
     """Python name → declaration, column and description of every field that is a column.
 
     Those of an embedded object stand under its name: `traits_humor`.
     """
     found: Columns = {}
-    for field in get_object_definition(cls, strict=True).fields:
-        plan, python = field.metadata.get(PLAN), field.python_name
+    columns: Any = table.c
+    for declared_field in get_object_definition(cls, strict=True).fields:
+        plan, python = declared_field.metadata.get(PLAN), declared_field.python_name
         if isinstance(plan, Embedded):
-            inner = _planned_columns(field.type, table, None)  # type: ignore[arg-type]
+            inner = _planned_columns(declared_field.type, table, None)  # type: ignore[arg-type]
             found |= {f"{python}_{name}": declared for name, declared in inner.items()}
         if isinstance(plan, Column):
             plan = replace(plan, prefix=prefix) if python == "id" else plan
-            found[python] = (plan, table.c[plan.name or python], field.description or "")
+            found[python] = (plan, columns[plan.name or python], declared_field.description or "")
     return found
 
 
@@ -169,6 +178,7 @@ class _Parts:
 
     def __init__(self, name: str, module: str, columns: Columns) -> None:
         self.name, self.module, self.columns = name, module, columns
+        self.lists: ListFilters = {}
         self.filters = {
             python: (column.name, comparable(column, plan.prefix))
             for python, (plan, column, _) in columns.items()
@@ -221,6 +231,7 @@ class _Parts:
             python: (kind.comparison | None, strawberry.field(default=UNSET, description=self.columns[python][2]))
             for python, (_, kind) in self.filters.items()
         }
+        members |= list_members(self.name, self.module, self.lists)
         own = self._lazy("Filter")
         members["and_"] = (listed(own) | None, _input_field("and", "All of these hold."))
         members["or_"] = (listed(own) | None, _input_field("or", "At least one of these holds."))

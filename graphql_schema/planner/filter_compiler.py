@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, not_, or_, true
+from sqlalchemy import ColumnElement, FromClause, and_, func, literal_column, not_, or_, select, true
 
 from graphql_schema.planner.arguments import Symbol
 from graphql_schema.planner.comparisons import Parameter, compare
-from graphql_schema.planner.connections import ConnectionMap
+from graphql_schema.planner.connections import CONNECTIONS, ConnectionMap
 from graphql_schema.planner.errors import InvalidArgument
+from graphql_schema.planner.list_filters import ListFilter
 
 MOST_FILTER_DEPTH = 10
 MOST_CONDITIONS = 100
 _LOGIC = ("and", "or", "not")
+Child = Callable[[str], tuple[Any, FromClause, Any, ColumnElement[bool]]]  # the compiler's, which keeps to the team
 _FALSE: ColumnElement[bool] = literal_column("false")
 
 
 class FilterCompiler:
     """Compiles one filter over one alias; counts its conditions, the empty ones too, against the bound."""
 
-    def __init__(self, mapping: ConnectionMap, columns: Any, parameter: Parameter) -> None:
+    def __init__(self, mapping: ConnectionMap, columns: Any, parameter: Parameter, child: Child | None = None) -> None:
         self._mapping, self._columns, self._parameter = mapping, columns, parameter
+        self._child = child
         self._conditions = 0
 
     def compile(self, where: dict[str, Symbol], depth: int = 1) -> ColumnElement[bool]:
         if depth > MOST_FILTER_DEPTH:
             raise InvalidArgument("where", f"may be nested {MOST_FILTER_DEPTH} deep")
         given = {name: value for name, value in where.items() if value is not None}
+        lists = {name: given.pop(name) for name in self._mapping.lists if name in given}
         comparisons = self._comparisons({name: value for name, value in given.items() if name not in _LOGIC})
         self._count(max(1, len(comparisons)))
         nested = [self._nested(name, given[name], depth + 1) for name in _LOGIC if name in given]
-        return and_(true(), *comparisons, *nested)
+        return and_(true(), *comparisons, *nested, *self._lists(lists, depth + 1))
 
     def _comparisons(self, given: dict[str, Symbol]) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = []
@@ -39,6 +44,30 @@ class FilterCompiler:
             column, kind = self._mapping.filters[name]
             conditions += compare(self._columns[column], how, kind, self._parameter)
         return conditions
+
+    def _lists(self, given: dict[str, Symbol], depth: int) -> list[ColumnElement[bool]]:
+        return [
+            self._listed(self._mapping.lists[name], where, depth)
+            if quantifier == "some"
+            else not_(self._listed(self._mapping.lists[name], where, depth))
+            for name, how in given.items()
+            for quantifier, where in how.items()
+            if where is not None
+        ]
+
+    def _listed(self, among: ListFilter, where: dict[str, Symbol], depth: int) -> ColumnElement[bool]:
+        """Whether one of the rows that hang on this one is as asked for."""
+        assert self._child is not None
+        _, alias, columns, scope = self._child(among.node)
+        inner = FilterCompiler(CONNECTIONS[f"{among.node}Connection"], columns, self._parameter, self._child)
+        inner._conditions = self._conditions
+        found = (
+            select(_FALSE)
+            .select_from(alias)
+            .where(scope, among.on(self._columns, columns), inner.compile(where, depth))
+        )
+        self._conditions = inner._conditions
+        return found.correlate_except(alias).exists()
 
     def _nested(self, name: str, value: Symbol, depth: int) -> ColumnElement[bool]:
         if name == "not":

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import strawberry
 from graphql import FieldNode, GraphQLObjectType
-from sqlalchemy import ColumnElement, Select, Table, Uuid, bindparam
+from sqlalchemy import ColumnElement, FromClause, Select, Uuid, bindparam
 from strawberry.types.base import get_object_definition
 
 from app.auth.roles import Permission
@@ -92,6 +92,7 @@ class Many:
 
     on: Callable[..., ColumnElement[bool]] | None
     needs: Permission | None = None
+    filter: bool = False  # whether the row can be found by what these rows are
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Listing:
     """A short list that cannot grow without bound, whole and in order."""
 
     on: Callable[[Row, Row], ColumnElement[bool]]
-    order: str
+    order: str | Callable[[Row, Row], ColumnElement[Any]]
     most: int
     needs: Permission | None = None
 
@@ -142,7 +143,7 @@ ROOT_PLANS = One | Many | AnyNode
 @dataclass(frozen=True, slots=True)
 class TypeMap:
     name: str
-    table: Table | None
+    table: FromClause | None
     prefix: Prefix | None
     scope: Callable[[Row], ColumnElement[bool]] | None
     needs: Permission | None
@@ -162,7 +163,8 @@ def mapped(
 ) -> Callable[[T], T]:
     """Register a type. Its rows are always limited to the caller's team: by `team_id`, or by `scope` where given.
 
-    Without a table the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
+    `table` may be a select's subquery, where the graph shows rows otherwise than the table keeps them. Without a table
+    the type is embedded: its columns belong to the row of whoever holds it. `needs` is asked wherever
     the type is read, `node_needs` where it is read by its id alone.
     """
 
@@ -207,10 +209,11 @@ def listing(
     description: str,
     *,
     on: Callable[[Row, Row], ColumnElement[bool]],
-    order: str,
+    order: str | Callable[[Row, Row], ColumnElement[Any]],
     most: int,
     needs: Permission | None = None,
 ) -> Any:
+    """`order` names a column of the listed rows, or makes one of the parent row and theirs."""
     returned = listed(lazily(type_name, module))
     return planned_field(returned, {}, description, Listing(on, order, most, needs))
 

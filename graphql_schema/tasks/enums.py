@@ -66,7 +66,7 @@ publish_enum(
 )
 publish_enum(
     UnavailableReason,
-    "Why an agent takes no new task.",
+    "Why an agent takes no new task, or answers no message.",
     {
         UnavailableReason.PAUSED: "It is paused; it can be resumed.",
         UnavailableReason.ARCHIVED: "It is gone for good.",

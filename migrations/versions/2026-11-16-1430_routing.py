@@ -138,8 +138,8 @@ def upgrade() -> None:
         sa.Column("tier_override_reason", sa.String(length=500), nullable=True),
         sa.Column("estimated_cost", sa.Numeric(precision=14, scale=6), nullable=False),
         sa.Column("actual_cost", sa.Numeric(precision=14, scale=6), nullable=True),
-        sa.Column("gate_latency_ms", sa.REAL(), nullable=True),
-        sa.Column("router_latency_ms", sa.REAL(), nullable=False),
+        sa.Column("gate_latency_ms", sa.Double(), nullable=True),
+        sa.Column("router_latency_ms", sa.Double(), nullable=False),
         sa.Column("response_ms", sa.Integer(), nullable=True),
         sa.Column(
             "outcome",
@@ -154,7 +154,7 @@ def upgrade() -> None:
             ),
             nullable=True,
         ),
-        sa.Column("rating", sa.REAL(), nullable=True),
+        sa.Column("rating", sa.Double(), nullable=True),
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.CheckConstraint("fallback_used or selected_agent_id is not null", name=op.f("ck_routing_decision_somebody")),
         sa.ForeignKeyConstraint(
