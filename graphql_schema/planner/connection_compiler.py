@@ -89,8 +89,7 @@ class ConnectionCompiler:
                 cost.add(own=5)
                 return self._figures().total_count()
             case "aggregates":
-                cost.add(own=20)
-                return self._figures().aggregates(self._object_type("aggregates"), nodes)
+                return self._figures().aggregates(self._object_type("aggregates"), nodes, cost)
             case "groupedAggregates":
                 return self._figures().grouped(self.of, nodes, cost)
         raise NotPlanned

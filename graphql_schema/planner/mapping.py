@@ -84,6 +84,7 @@ class One:
 
     on: Callable[..., ColumnElement[bool]]
     needs: Permission | None = None
+    of: Any = None  # the other type, as an annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,8 @@ def one(
 ) -> Any:
     """`arguments` maps a Python name to its annotation, such as `Annotated[str, strawberry.argument(…)]`."""
     returned = lazily(type_name, module)
-    return planned_field(returned | None if nullable else returned, arguments or {}, description, One(on, needs))
+    plan = One(on, needs, returned)
+    return planned_field(returned | None if nullable else returned, arguments or {}, description, plan)
 
 
 def planned_field(returned: Any, arguments: Mapping[str, Any], description: str, plan: Any) -> Any:
@@ -267,3 +269,13 @@ def lazily(type_name: str, module: str) -> Any:
 def listed(of: Any) -> Any:
     """The type of a list whose items' type is known only at run time."""
     return GenericAlias(list, (of,))
+
+
+def described(annotation: Any, description: str) -> Any:
+    """An argument of a planned field."""
+    return Annotated[annotation, strawberry.argument(description=description)]
+
+
+def optional(name: str, description: str) -> Any:
+    """A member of an input that may be left out."""
+    return strawberry.field(name=name, default=strawberry.UNSET, description=description)
