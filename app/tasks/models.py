@@ -110,6 +110,13 @@ class Task(Identified, Timestamped, Base):
         Index("ix_task_team_root", "team_id", "root_id", "id"),
         Index("ix_task_team_assignee", "team_id", "assignee_id", "id"),
         Index("ix_task_team_creator", "team_id", "creator_id", "id"),
+        Index(
+            "ix_task_finished",
+            "team_id",
+            "assignee_id",
+            "finished_at",
+            postgresql_where=text("finished_at is not null"),
+        ),
         Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),
     )
 
@@ -186,6 +193,7 @@ class TaskAttempt(Identified, Base):
         team_link("agent_id", "agent"),
         CheckConstraint("(outcome = 'running') = (ended_at is null)", name="ended"),
         Index("uq_task_attempt_number", "task_id", "number", unique=True),
+        Index("ix_task_attempt_agent", "team_id", "agent_id", "started_at"),
     )
 
     team_id: Mapped[UUID]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
-from graphql import FieldNode, GraphQLObjectType, GraphQLSchema
+from graphql import FieldNode, GraphQLField, GraphQLObjectType, GraphQLSchema
 from sqlalchemy import Select, Uuid, any_, bindparam, case, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
@@ -19,11 +19,11 @@ from app.auth.roles import Role, allowed
 from app.db.engine import Database
 from app.errors import TookTooLong, Unauthenticated
 from graphql_schema.answer import Document
-from graphql_schema.planner.arguments import Variables, shape
+from graphql_schema.planner.arguments import Variables, arguments_of, shape
 from graphql_schema.planner.cache import PlanCache
 from graphql_schema.planner.compiler import Compiler
 from graphql_schema.planner.cost import Cost
-from graphql_schema.planner.errors import NotPlanned
+from graphql_schema.planner.errors import InvalidArgument, NotPlanned
 from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
 from graphql_schema.planner.payloads import payload_entities
 from graphql_schema.planner.rows import AskedRows, asked_rows, rows_statement
@@ -107,8 +107,13 @@ class Planner:
                 plan = self.field(document, (name, key), of, nodes, variables, role)
                 total += plan.cost.total(variables)
                 plan.check(variables)
+            elif isinstance(declared, Python):
+                definition = of.fields[nodes[0].name.value]
+                total += declared.cost + _rows(declared, definition, nodes[0], variables) * self._cost_of_entities(
+                    document, (name, key), selection, definition, nodes, variables, role
+                )
             elif nodes[0].name.value != "__typename":
-                total += declared.cost if isinstance(declared, Python) else INTROSPECTION_COST
+                total += INTROSPECTION_COST
         return total
 
     def cost_of_payloads(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
@@ -126,10 +131,25 @@ class Planner:
             needs = definition.extensions["strawberry-definition"].metadata.get(NEEDS) if definition else None
             if definition is None or (needs is not None and not allowed(role, needs)):
                 continue
-            for path, entity, asked in payload_entities(self._schema, selection, definition, nodes):
-                plan = self.entities(document, (name, key, path), entity, asked, variables, role, feed=True)
-                plan.check(variables)
-                total += plan.cost.total(variables)
+            total += self._cost_of_entities(document, (name, key), selection, definition, nodes, variables, role)
+        return total
+
+    def _cost_of_entities(
+        self,
+        document: Document,
+        path: tuple[Hashable, ...],
+        selection: Selection,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        variables: Variables,
+        role: Role,
+    ) -> int:
+        """What is read of the entities that a resolved field gives, for each object that it gives."""
+        total = 0
+        for key, entity, asked in payload_entities(self._schema, selection, definition, nodes):
+            plan = self.entities(document, (*path, key), entity, asked, variables, role, feed=True)
+            plan.check(variables)
+            total += plan.cost.total(variables)
         return total
 
     def entities(
@@ -232,6 +252,16 @@ def _compiled(compile_: Callable[[], Plan]) -> Plan | None:
         return compile_()
     except NotPlanned:
         return None
+
+
+def _rows(declared: Python, definition: GraphQLField, node: FieldNode, variables: Variables) -> int:
+    first = arguments_of(definition, node, variables).get("first")
+    if first is None:
+        return declared.most
+    asked: int = first.read(variables)
+    if not 1 <= asked <= declared.most:
+        raise InvalidArgument("first", f"must be 1 to {declared.most}, not {asked}")
+    return asked
 
 
 def _guarded(compiler: Compiler, pairs: Pairs, cost: Cost) -> Plan:

@@ -159,6 +159,12 @@ async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) ->
     assert answers[1]["routingDecisions"]["aggregates"]["confidence"]["mean"] is None
 
 
+async def test_analyst_may_run_every_query_of_the_discovery_page(demo: Parley) -> None:
+    for name, text in examples("graphql"):
+        if name.startswith("discover.md"):
+            assert await demo.run(text, role=Role.ANALYST)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
