@@ -207,7 +207,8 @@ def upgrade() -> None:
         sa.Column("overall", sa.Integer(), nullable=False),
         sa.Column("matching_skills", postgresql.ARRAY(sa.Text()), server_default="{}", nullable=False),
         sa.CheckConstraint(
-            "least(skill_match, past_performance, personality_fit, load_balance) >= 0 and greatest(skill_match, past_performance, personality_fit, load_balance) <= 10000",
+            "least(skill_match, past_performance, personality_fit, load_balance) >= 0 "
+            "and greatest(skill_match, past_performance, personality_fit, load_balance) <= 10000",
             name=op.f("ck_routing_candidate_signals"),
         ),
         sa.ForeignKeyConstraint(

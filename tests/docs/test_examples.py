@@ -1,9 +1,9 @@
 """Every example in the README and the docs works as it stands.
 
 A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
-given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's. What the page on
-delegation turns on first is on. A subscription has to catch up. A `bash` block is run by bash, in order within its
-page.
+given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's, `$decision` for a
+routing decision's. What the page on delegation turns on first is on. A subscription has to catch up. A `bash` block is
+run by bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
 
     needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
+    if "decision" in variables:
+        variables["decision"] = await routed(demo)
     if "task" in variables:
         variables["task"] = await delegated(demo, agent, colleague)
 
@@ -76,6 +78,12 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
         assert None not in data.values(), data
         if node.operation is OperationType.MUTATION:
             assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+
+
+async def routed(demo: Parley) -> str:
+    """A decision, as the page on routing makes one."""
+    made = await demo.run(dict(examples("graphql"))["routing.md:2"], secret=KEY)
+    return str(made["routeMessage"]["decision"]["id"])
 
 
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:

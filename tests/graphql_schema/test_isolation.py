@@ -110,7 +110,7 @@ async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
     )
     return [
         *routed["routeMessage"]["decision"].values(),
-        team.agent_id, *(team.key_id(role) for role in Role), team_id, to_global(Prefix.TASK, task.id), contract,
+        team.agent_id, team.key_id(Role.ADMIN), team_id, to_global(Prefix.TASK, task.id), contract,
         *letters,
     ]  # fmt: skip
 

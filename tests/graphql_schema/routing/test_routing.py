@@ -6,9 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
+from graphql import get_named_type, is_leaf_type
 
 from app.auth.roles import Role
 from app.ids import Prefix, to_global
+from graphql_schema.schema import schema
 from tests.fixtures.parley import Parley
 from tests.fixtures.streams import Connect
 
@@ -65,7 +67,7 @@ async def route(parley: Parley, *, role: Role = Role.INTEGRATOR, **input: Any) -
 
 
 async def test_sixteen_callers_lose_no_decision_and_make_none_twice(gated: Parley) -> None:
-    texts = [f"Please do a code review of change {number}" for number in range(4)]
+    texts = [f"Please do a code review of change {number}" for number in range(3)]
 
     async def call(caller: int) -> list[str]:
         made = []
@@ -147,6 +149,36 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
         asked = {name: value for name, value in which.items() if f"${name}" in where}
         nodes = (await gated.run(_finding(where), asked, role=Role.ANALYST))["routingDecisions"]["nodes"]
         assert [node["id"] for node in nodes] == [one["decision"]["id"] for one in expected], where
+
+
+async def test_both_exits_and_every_page_show_the_same(gated: Parley) -> None:
+    texts = ("A code review, please", "@kyra hello", "What is the capital of France?")
+    made = [(await route(gated, text=text))["decision"]["id"] for text in texts]
+    leaves = [
+        name
+        for name, field in schema._schema.type_map["RoutingDecision"].fields.items()  # type: ignore[attr-defined]
+        if is_leaf_type(get_named_type(field.type)) and name != "explanation"
+    ]
+    shown = f"{' '.join(leaves)} selectedAgents {{ slug }} candidates {{ nodes {{ overall skillMatch place }} }}"
+    query = "{ routingDecisions { nodes { %s } } }"
+    paged = """query ($after: Cursor) {
+      routingDecisions(first: 1, after: $after, orderBy: [{field: CONFIDENCE, direction: DESC}]) {
+        nodes { id confidence } pageInfo { endCursor hasNextPage }
+      }
+    }"""
+
+    planned = (await gated.run(query % shown))["routingDecisions"]["nodes"]
+    fed = (await gated.run(query % f"{shown} explanation"))["routingDecisions"]["nodes"]
+    pages, after = [], None
+    while not pages or pages[-1]["pageInfo"]["hasNextPage"]:
+        pages.append((await gated.run(paged, {"after": after}))["routingDecisions"])
+        after = pages[-1]["pageInfo"]["endCursor"]
+
+    assert [one.pop("explanation")[:5] for one in fed] == ["Luke ", "Kyra ", "Kyra "]
+    assert fed == planned
+    assert planned[1]["confidence"] == 1
+    assert planned[0]["confidence"] == planned[0]["candidates"]["nodes"][0]["overall"]
+    assert [page["nodes"][0]["id"] for page in pages] == [made[1], made[0], made[2]]
 
 
 def _finding(where: str) -> str:
