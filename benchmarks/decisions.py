@@ -32,7 +32,6 @@ _ASKS = (
     "I need a second opinion on the",
     "There is trouble with the",
 )
-_TABLES = ("routing_decision", "routing_candidate")
 
 
 def write(database_url: str, team_id: UUID, *, count: int, seed: int = 1) -> float:
@@ -45,9 +44,9 @@ async def _write(database_url: str, team_id: UUID, count: int, seed: int) -> flo
     connection = await asyncpg.connect(database_url)
     try:
         await connection.execute(_SETTINGS)
-        indexes = await connection.fetch(_INDEXES, list(_TABLES))
+        indexes = await connection.fetch(_INDEXES)
         for index in indexes:
-            await connection.execute(f"drop index {index['name']}")
+            await connection.execute(index["drop"])
         await connection.execute(_POOLS, timeout=60)
         await connection.execute(_AGENT_POOL.format(team_id=team_id, agents=AGENTS))
         await connection.execute(_POLICY.format(team_id=team_id, **_policy()))
@@ -56,7 +55,7 @@ async def _write(database_url: str, team_id: UUID, count: int, seed: int) -> flo
                 statement.format(team_id=team_id, count=count, seed=seed, **_policy(), **_SIZES), timeout=1_800
             )
         for index in indexes:
-            await connection.execute(index["definition"], timeout=1_800)
+            await connection.execute(index["make"], timeout=1_800)
         await connection.execute("vacuum analyze routing_decision, routing_candidate, routing_policy", timeout=600)
     finally:
         await connection.close()
@@ -85,10 +84,15 @@ set work_mem = '256MB';
 set maintenance_work_mem = '512MB';
 set max_parallel_maintenance_workers = 2;
 """
+# Made again over all rows at once; of the unique ones only the candidates' can go, as nothing refers to them.
 _INDEXES = """
-select i.relname as name, pg_get_indexdef(x.indexrelid) as definition
-from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
-where t.relname = any($1) and not x.indisunique
+select 'drop index ' || i.relname as drop, pg_get_indexdef(x.indexrelid) as make
+from pg_index x join pg_class i on i.oid = x.indexrelid
+where x.indrelid in ('routing_decision'::regclass, 'routing_candidate'::regclass) and not x.indisunique
+union all
+select 'alter table routing_candidate drop constraint ' || conname,
+    'alter table routing_candidate add constraint ' || conname || ' ' || pg_get_constraintdef(oid)
+from pg_constraint where conrelid = 'routing_candidate'::regclass and contype in ('p', 'u')
 """
 _POOLS = f"""
 create temp table topic as select * from (values {_listed(TOPICS)}) as t(number, text);

@@ -76,8 +76,10 @@ class Database:
         return connection
 
     async def fetchval(self, sql: str, *arguments: Any) -> Any:
-        """One value from one statement."""
-        return await self._read(_FETCHVAL, sql, arguments)
+        """The first value of one statement; None when it has no row."""
+        # asyncpg's own asks for one row, and Postgres starts no parallel workers for a bounded read.
+        rows = await self._read(_FETCH, sql, arguments)
+        return rows[0][0] if rows else None
 
     async def fetchrow(self, sql: str, *arguments: Any) -> asyncpg.Record | None:
         row: asyncpg.Record | None = await self._read(_FETCHROW, sql, arguments)
@@ -115,7 +117,7 @@ class Database:
         await self._pool.close()
 
 
-_FETCHVAL, _FETCHROW, _FETCH = asyncpg.Connection.fetchval, asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
+_FETCHROW, _FETCH = asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
 
 
 def _refuse_dead(connection: Any, record: Any, proxy: Any) -> None:
