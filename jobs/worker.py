@@ -31,7 +31,7 @@ FUNCTIONS = {
     JobName.FORGET_IDEMPOTENCY: forget_idempotency,
 }
 _AWAY_PAUSE_S = 1.0
-POLL_DELAY_S = 5.0  # nothing in the queue is urgent: work that is comes by the bell
+POLL_DELAY_S = 2.0  # nothing in the queue is urgent: work that is comes by the bell
 
 
 def run_worker(settings: Settings) -> None:

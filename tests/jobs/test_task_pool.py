@@ -15,7 +15,7 @@ from tests.fixtures.desk import Desk
 from tests.fixtures.logs import logged
 from tests.jobs.conftest import Pools
 
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0
 
 
 class Script:
