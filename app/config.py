@@ -116,6 +116,8 @@ class Settings(BaseSettings):
     max_sockets_per_key: Positive = Field(
         2_000, description="WebSockets and event streams that one key may hold open in one process."
     )
+    max_export_rows: Positive = Field(5_000_000, description="Most rows that one export may have.")
+    max_exports_per_key: Positive = Field(4, description="Exports that one key may run at a time in one process.")
     max_operations_per_socket: Positive = Field(100, description="Operations that may be open on one WebSocket.")
 
     event_retention_days: Positive = Field(

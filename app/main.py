@@ -32,6 +32,7 @@ from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.context import Services
 from graphql_schema.execution import Executor
+from graphql_schema.exports.endpoint import ExportEndpoint
 from graphql_schema.graphiql import routes as graphiql
 from graphql_schema.planner.plan import Planner
 from graphql_schema.schema import schema
@@ -48,6 +49,7 @@ from graphql_schema.transport.websocket import WebSocketEndpoint
 
 log = structlog.get_logger(__name__)
 GRAPHQL_PATH = "/graphql"
+EXPORT_PATH = "/export"
 _HOUSEKEEPING_S = 24 * 3600
 _AWAY_PAUSE_S = 2.0
 
@@ -67,7 +69,7 @@ class Process:
         planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
         indexes = TeamIndexes(self.database, embedder)
         routing = Routing(self.database, self.transaction, settings, embedder, indexes)
-        services = Services(
+        self.services = services = Services(
             settings,
             self.database,
             self.transaction,
@@ -82,7 +84,7 @@ class Process:
         persisted = PersistedDocuments(self.database, self.redis, settings)
         self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
         self.authenticator = Authenticator(self.database, self.redis, settings)
-        self.connections = OpenConnections(settings)
+        self.connections = OpenConnections(settings.max_sockets_per_key)
         self.health = Health(self.database, self.redis, {"events": self.tailer.check})
         self.closing = asyncio.Event()
 
@@ -103,10 +105,14 @@ class Process:
         socket = WebSocketEndpoint(
             self.executor, self.intake, self.authenticator, self.connections, self.keys, self.settings
         )
+        exports = ExportEndpoint(
+            self.executor.core, self.services, self.intake, self.authenticator, self.settings, closing=self.closing
+        )
         pages = graphiql.routes() if self.settings.graphiql else []
         return [
             Route(GRAPHQL_PATH, http),
             WebSocketRoute(GRAPHQL_PATH, socket),
+            Route(EXPORT_PATH, exports),
             *self.health.routes,
             *metrics.routes,
             *pages,

@@ -17,7 +17,6 @@ QUEUE = "parley:jobs"
 class JobName(StrEnum):
     MAINTAIN_EVENTS = "events.maintain"
     FORGET_IDEMPOTENCY = "auth.forget_idempotency"
-    SWEEP_TASKS = "tasks.sweep"
 
 
 def redis_settings(url: str) -> RedisSettings:

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import fanout, reads, routing_quality, tables, tasks
+from benchmarks import analytics, fanout, reads, routing_quality, tables, tasks
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -20,7 +20,9 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("reads", "fanout", "tasks", "routing", "all"), default="all")
+    parser.add_argument(
+        "what", nargs="?", choices=("reads", "fanout", "tasks", "routing", "analytics", "all"), default="all"
+    )
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="two short rounds: whether it runs, not how fast")
     depth.add_argument("--full", action="store_true", help="60,000 events to show that memory stays flat")
@@ -49,6 +51,10 @@ def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
         if chosen.what in ("tasks", "all"):
             found["tasks"] = tasks.measure(set_up, tasks.QUICK if chosen.quick else tasks.NORMAL)
             print(tables.tasks(found["tasks"]), flush=True)
+        if chosen.what in ("analytics", "all"):
+            rounds, count = (2, 50_000) if chosen.quick else (9, analytics.COUNT)
+            found["analytics"] = analytics.measure(set_up, rounds=rounds, count=count)
+            print(tables.analytics(found["analytics"]), flush=True)
 
 
 def machine() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.operations import (
     GRAPHQL,
     OPERATIONS,
+    PARLEY_GRAPHQL,
     POSTGRAPHILE,
     Call,
     comparable,
@@ -76,7 +77,7 @@ def start_all(stage: Stage) -> list[Contender]:
     parley = stage.serve(PARLEY, python("app.cli", "serve"))
     key = {"authorization": f"Bearer {stage.seeded.secret}"}
     found = [
-        Contender(parley, lambda operation: graphql_calls(operation, GRAPHQL, "/graphql"), key),
+        Contender(parley, lambda operation: graphql_calls(operation, PARLEY_GRAPHQL, "/graphql"), key),
         Contender(stage.serve(HANDWRITTEN, python("benchmarks.servers.handwritten")), plain_calls),
         Contender(
             stage.serve(ORDINARY, python("benchmarks.servers.ordinary")),

@@ -114,3 +114,15 @@ def routing(found: dict[str, Any]) -> str:
             f"{row['whole_us']:19.0f}{row['whole_p99_us']:9.0f}"
         )
     return "\n".join(lines)
+
+
+def analytics(found: dict[str, Any]) -> str:
+    lines = [
+        "",
+        f"Analytics: {found['decisions']:,} decisions (written in {found['written_s']:.0f} s), medians of "
+        f"{found['rounds']} rounds",
+        f"{'':40}{PARLEY + ', ms':>14}{HANDWRITTEN + ', ms':>24}{'ratio':>8}",
+    ]
+    for name, row in found["questions"].items():
+        lines.append(f"{name:40}{row[PARLEY]:14.1f}{row[HANDWRITTEN]:24.1f}{row[PARLEY] / row[HANDWRITTEN]:8.2f}")
+    return "\n".join(lines)

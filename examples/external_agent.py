@@ -1,37 +1,43 @@
 """An agent of your own: joins a running Parley, claims its tasks, works, and reports. Any language can do the same.
 
-    PARLEY_URL=http://localhost:8000 PARLEY_KEY=parley_… python examples/external_agent.py
+    PARLEY_URL=http://localhost:8000/graphql PARLEY_KEY=parley_… python examples/external_agent.py
 
-The key has the role AGENT, for an agent whose runtime is EXTERNAL. Needs only httpx.
+The key has the role AGENT, for an agent whose runtime is EXTERNAL; docs/delegate.md shows how to make both. Needs only
+httpx.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from typing import Any
 
 import httpx
 
+ENDED = "... on TaskPayload { task { status error } } ... on Refusal { code message }"
 CLAIM = """mutation ($input: ClaimTaskInput!) { claimTask(input: $input) {
   ... on ClaimTaskPayload { claimToken task { id title instructions } } ... on Refusal { code message } } }"""
-HEARTBEAT = """mutation ($input: HeartbeatTaskInput!) { heartbeatTask(input: $input) {
-  ... on TaskPayload { task { status } } ... on Refusal { code message } } }"""
-COMPLETE = """mutation ($input: CompleteTaskInput!) { completeTask(input: $input) {
-  ... on TaskPayload { task { status } } ... on Refusal { code message } } }"""
-FAIL = """mutation ($input: FailTaskInput!) { failTask(input: $input) {
-  ... on TaskPayload { task { status } } ... on Refusal { code message } } }"""
+HEARTBEAT = f"mutation ($input: HeartbeatTaskInput!) {{ heartbeatTask(input: $input) {{ {ENDED} }} }}"
+COMPLETE = f"mutation ($input: CompleteTaskInput!) {{ completeTask(input: $input) {{ {ENDED} }} }}"
+FAIL = f"mutation ($input: FailTaskInput!) {{ failTask(input: $input) {{ {ENDED} }} }}"
+
+
+class Refused(Exception):
+    """Parley says no, and why."""
 
 
 class Parley:
     def __init__(self, url: str, key: str) -> None:
-        self.http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        self.url, self.http = url, httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30)
 
     def call(self, document: str, **given: Any) -> dict[str, Any]:
-        answer = self.http.post("/graphql", json={"query": document, "variables": {"input": given}}).json()
+        answer = self.http.post(self.url, json={"query": document, "variables": {"input": given}}).json()
         if "errors" in answer:
-            raise RuntimeError(answer["errors"][0]["message"])
+            raise Refused(answer["errors"][0]["message"])
         (result,) = answer["data"].values()
+        if "message" in result:
+            raise Refused(f"{result['code']}: {result['message']}")
         return dict(result)
 
 
@@ -50,20 +56,32 @@ def run_one(parley: Parley) -> bool:
 
     def beat() -> None:
         while not done.wait(10):  # well within the lease
-            parley.call(HEARTBEAT, **mine)
+            try:
+                parley.call(HEARTBEAT, **mine)
+            except Refused:  # cancelled, or given to somebody else: whatever we say next counts no more
+                return
 
     threading.Thread(target=beat, daemon=True).start()
     try:
         parley.call(HEARTBEAT, **mine, progress="started")
-        print(parley.call(COMPLETE, **mine, result=work(task), tokensUsed=0, costUsd=0))
+        print(task["title"], parley.call(COMPLETE, **mine, result=work(task), tokensUsed=0, costUsd=0))
+    except Refused as refusal:
+        print(task["title"], refusal)
     except Exception as error:
-        print(parley.call(FAIL, **mine, message=repr(error), mayPass=True))
+        print(task["title"], parley.call(FAIL, **mine, message=repr(error), mayPass=True))
     finally:
         done.set()
     return True
 
 
 if __name__ == "__main__":
-    parley = Parley(os.environ.get("PARLEY_URL", "http://localhost:8000"), os.environ["PARLEY_KEY"])
-    while True:
-        run_one(parley)
+    if "PARLEY_KEY" not in os.environ:
+        sys.exit("Set PARLEY_KEY to a key with the role AGENT.")
+    parley = Parley(os.environ.get("PARLEY_URL", "http://localhost:8000/graphql"), os.environ["PARLEY_KEY"])
+    try:
+        while True:
+            run_one(parley)
+    except Refused as refusal:
+        sys.exit(str(refusal))
+    except KeyboardInterrupt:
+        print("stopped")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import strawberry
+from strawberry.dataloader import DataLoader
 
 from app.auth.principal import Principal
 from app.config import Settings
@@ -41,6 +44,7 @@ class Context:
     document: Document
     variables: dict[str, Any]
     services: Services
+    loaders: dict[tuple[Hashable, ...], DataLoader[UUID, Any]] = field(default_factory=dict)
 
 
 Info = strawberry.Info[Context, None]

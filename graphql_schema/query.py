@@ -11,6 +11,7 @@ from sqlalchemy import and_
 from app.auth.roles import Permission
 from app.clock import now
 from graphql_schema.context import Info
+from graphql_schema.discovery import query as discovery
 from graphql_schema.node import Node
 from graphql_schema.planner.compiler import MOST_IDS
 from graphql_schema.planner.connections import many
@@ -44,6 +45,8 @@ class Query:
         arguments={"slug": Annotated[str, strawberry.argument(description="The agent's slug, such as `kyra`.")]},
     )
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
+    find_experts = discovery.find_experts
+    recommend_agents = discovery.recommend_agents
     contract = one(
         "Contract",
         "graphql_schema.contracts.types",

@@ -121,7 +121,8 @@ class ClaimLost(Refusal):
 
 def _invalid(error: errors.AppError) -> Refusal:
     problems = [_problem(problem) for problem in error.details["problems"]]
-    return InvalidInput(message=error.message, code=error.code, problems=problems)
+    told = "; ".join(f"{problem.path}: {problem.message}" for problem in problems if problem.line is None)
+    return InvalidInput(message=told or error.message, code=error.code, problems=problems)
 
 
 def _problem(found: errors.FieldProblem) -> FieldProblem:

@@ -9,8 +9,8 @@ import structlog
 
 from app.db.transaction import Transactions
 from app.errors import Unavailable
-from app.events.log import SYSTEM
 from app.tasks.completion import Completion, complete_plain
+from app.tasks.models import TaskStatus
 from app.tasks.run import Made, Run
 
 log = structlog.get_logger(__name__)
@@ -23,15 +23,15 @@ class Completions:
         self._waiting: deque[tuple[Completion, asyncio.Future[bool]]] = deque()
         self._writing: asyncio.Task[None] | None = None
 
-    async def write(self, run: Run, made: Made) -> None:
-        """Raises ClaimLost. What is not plain, or could not be written with others, is written alone."""
+    async def write(self, run: Run, made: Made) -> TaskStatus:
+        """What the task has become; raises ClaimLost. What is not plain, or could not be written with others, is
+        written alone."""
         run.ending = True
         plain: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((Completion(run.token, made.result, made.output, run.usage), plain))
+        self._waiting.append((Completion(run.token, run.actor, made.result, made.output, run.usage), plain))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
-        if not await plain:
-            await run.complete(made)
+        return TaskStatus.COMPLETED if await plain else await run.complete(made)
 
     async def _write_all(self) -> None:
         while self._waiting:
@@ -44,7 +44,7 @@ class Completions:
     async def _write_together(self, batch: list[Completion]) -> set[object]:
         try:
             async with self._transaction() as session:
-                return set(await complete_plain(session, batch, actor=SYSTEM))
+                return set(await complete_plain(session, batch))
         except Unavailable:
             return set()
         except Exception:

@@ -7,8 +7,10 @@ process can be killed at any moment.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import structlog
@@ -18,16 +20,19 @@ from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import SYSTEM
+from app.ids import Prefix, to_global
 from app.observability import metrics
-from app.tasks import leases, transitions
+from app.tasks import leases, queries, transitions
 from app.tasks.errors import ClaimLost
 from app.tasks.failures import Failure
-from app.tasks.models import Task
+from app.tasks.models import Task, TaskStatus
 from app.tasks.run import LEASE_S, Made, Run, RunFailed
+from app.tasks.sweeper import sweep
 from jobs.completions import Completions
 
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
+SWEEP_EVERY_S = 2.0
 EXTEND_EVERY_S = LEASE_S / 4
 _AWAY_PAUSE_S = 0.5
 _RELEASE_S = 3.0
@@ -40,8 +45,9 @@ class TaskPool:
         self._transaction = transaction
         self._execute = execute
         self._completions = Completions(transaction)
-        self._free = slots
+        self._free, self._more = slots, False
         self._due, self._stopped = asyncio.Event(), asyncio.Event()
+        self._claiming: asyncio.Task[int] | None = None
         self._running: dict[UUID, tuple[Run, asyncio.Task[None]]] = {}
 
     def wake(self) -> None:
@@ -53,40 +59,67 @@ class TaskPool:
         """Until cancelled. What it has started goes on: see `drain`."""
         async with asyncio.TaskGroup() as group:
             group.create_task(_repeat(self._fill, self._due, POLL_S))
+            group.create_task(_repeat(self._sweep, asyncio.Event(), SWEEP_EVERY_S))
+            group.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        """Keep the claims of what runs alive, and stop what has lost its own."""
+        async with asyncio.TaskGroup() as group:
             group.create_task(_repeat(self._stop_lost, self._stopped, POLL_S))
             group.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
 
     async def drain(self, grace_s: float) -> None:
-        """Let what runs end within the grace time; what is left then is pending again at once."""
-        extending = asyncio.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
+        """After `run` was cancelled: let what runs end within the grace time; what is left then is pending again at
+        once."""
+        watching = asyncio.create_task(self._watch())
+        if self._claiming is not None:
+            await asyncio.wait({self._claiming})
         if self._running:
             log.info("waiting for running tasks", count=len(self._running), seconds=grace_s)
             await asyncio.wait([running for _, running in self._running.values()], timeout=grace_s)
-        extending.cancel()
+        watching.cancel()
         left = list(self._running.values())
         for _, running in left:
             running.cancel()
-        await asyncio.gather(extending, *(running for _, running in left), return_exceptions=True)
+        await asyncio.gather(watching, *(running for _, running in left), return_exceptions=True)
         await self._release([run for run, _ in left])
 
     async def _release(self, runs: list[Run]) -> None:
-        if not runs:
-            return
-        try:
+        """One after the other: there are fewer connections than runs."""
+        given_back = 0
+        with suppress(TimeoutError):
             async with asyncio.timeout(_RELEASE_S):
-                await asyncio.gather(*(run.release() for run in runs), return_exceptions=True)
-            log.info("running tasks given back", count=len(runs))
-        except TimeoutError:
-            log.warning("the database does not answer; running tasks are free when their leases end", count=len(runs))
+                for run in runs:
+                    with suppress(ClaimLost):
+                        await run.release()
+                    given_back += 1
+        if runs:
+            log.info("running tasks given back; the leases of others run out", count=given_back, of=len(runs))
 
-    async def _fill(self) -> None:
+    async def _fill(self, rung: bool) -> None:
+        """Without a ring a look comes first, which costs far less than to claim nothing."""
+        if not rung and not await queries.any_due(self._database):
+            return
+        self._more = True
         while (wanted := self._free) > 0:
-            async with self._transaction() as session:
-                claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
-            for task in claimed:
-                self._start(task)
-            if len(claimed) < wanted:
+            # Not to be cut off between the commit and the start: nobody would know of the claims.
+            self._claiming = asyncio.create_task(self._claim(wanted))
+            if await asyncio.shield(self._claiming) < wanted:
+                self._more = False
                 return
+
+    async def _claim(self, wanted: int) -> int:
+        async with self._transaction() as session:
+            claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
+        for task in claimed:
+            self._start(task)
+        return len(claimed)
+
+    def _go_on(self) -> None:
+        """A place is free. Whether anything is left to be done was seen at the last look; what came since has rung."""
+        self._free += 1
+        if self._more:
+            self._due.set()
 
     def _start(self, task: Task) -> None:
         run, key = Run(task, self._transaction, SYSTEM, self._resting), uuid4()
@@ -101,41 +134,52 @@ class TaskPool:
         run, _ = self._running.pop(key)
         if not ended.cancelled() and (error := ended.exception()) is not None:
             log.error("a run's outcome could not be written; its lease runs out", task=str(run.task.id), exc_info=error)
-        self._free += 1
         metrics.TASKS_RUNNING.dec()
-        self._due.set()
+        self._go_on()
 
     @asynccontextmanager
     async def _resting(self) -> AsyncIterator[None]:
         """A run that only waits for others lends them its place, so that waiting tasks never hold up what they wait
         for. Coming back it does not queue: for a moment there may be more runs than places."""
-        self._free += 1
-        self._due.set()
+        self._go_on()
         try:
             yield
         finally:
             self._free -= 1
 
     async def _carry_out(self, run: Run) -> None:
-        with suppress(ClaimLost):  # cancelled, reassigned or taken for dead: whatever we would say counts no more
-            try:
-                async with asyncio.timeout(run.task.timeout_s):
-                    made = await self._execute(run)
-            except TimeoutError:
-                await run.time_out()
-            except RunFailed as error:
-                await run.fail(error.failure)
-            except ClaimLost:
-                raise
-            except Exception:
-                incident = uuid4().hex
-                log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
-                message = f"Something went wrong inside Parley. The log has it under {incident}."
-                await run.fail(Failure("INTERNAL", message, may_pass=True))
-            else:
-                await self._completions.write(run, made)
+        started, outcome = time.monotonic(), "stopped"
+        try:
+            outcome = await self._outcome(run)
+        except ClaimLost:  # cancelled, reassigned or taken for dead: whatever we would say counts no more
+            outcome = "lost"
+        finally:
+            seconds = round(time.monotonic() - started, 3)
+            log.info("a run ended", task=to_global(Prefix.TASK, run.task.id), outcome=outcome, seconds=seconds)
 
-    async def _stop_lost(self) -> None:
+    async def _outcome(self, run: Run) -> str:
+        try:
+            async with asyncio.timeout(run.task.timeout_s) as time_given:
+                made = await self._execute(run)
+            return (await self._completions.write(run, made)).value
+        except ClaimLost:
+            raise
+        except Unavailable as error:  # no fault of the attempt, which costs none
+            failure = Failure(error.code, error.message, may_pass=True, wait=timedelta(0))
+        except RunFailed as error:
+            failure = error.failure
+        except Exception as error:
+            if isinstance(error, TimeoutError) and time_given.expired():
+                await run.time_out()
+                return TaskStatus.TIMED_OUT.value
+            incident = uuid4().hex
+            log.exception("a run failed by a fault of ours", task=str(run.task.id), error_id=incident)
+            message = f"Something went wrong inside Parley. The log has it under {incident}."
+            failure = Failure("INTERNAL", message, may_pass=True)
+        await run.fail(failure)
+        return f"failed: {failure.code}"
+
+    async def _stop_lost(self, rung: bool) -> None:
         """Stop what was cancelled, reassigned or taken for dead meanwhile: at once, in the middle of a model's call."""
         mine = {run.token: running for run, running in self._running.values() if not run.ending}
         if not mine:
@@ -144,19 +188,26 @@ class TaskPool:
         for token in mine.keys() - counting:
             mine[token].cancel()
 
-    async def _extend(self) -> None:
+    async def _sweep(self, rung: bool) -> None:
+        """Not by way of Redis, which may be away for as long as it likes."""
+        ended = await sweep(self._transaction)
+        if ended:
+            log.info("overdue tasks ended", count=ended)
+
+    async def _extend(self, rung: bool) -> None:
         if claims := [run.token for run, _ in self._running.values()]:
             async with self._transaction() as session:
                 await leases.extend(session, claims, LEASE_S)
 
 
-async def _repeat(step: Callable[[], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
-    """Again at every ring, and after a while without one. Neither an absent database nor a fault ends it."""
+async def _repeat(step: Callable[[bool], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
+    """Again at every ring, and after a while without one; the step is told which. Neither an absent database nor a
+    fault ends it."""
     while True:
+        rung, pause_s = bell.is_set(), every_s
         bell.clear()
-        pause_s = every_s
         try:
-            await step()
+            await step(rung)
         except Unavailable:
             pause_s = _AWAY_PAUSE_S
         except Exception:

@@ -21,21 +21,17 @@ from app.managed.execution import Execution
 from app.observability.logging import configure_logging
 from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
-from app.tasks.sweeper import sweep
 from jobs.context import JobContext
 from jobs.maintenance import forget_idempotency, maintain_events
-from jobs.sweeper import sweep_tasks
 from jobs.task_pool import TaskPool
 
 log = structlog.get_logger(__name__)
 FUNCTIONS = {
     JobName.MAINTAIN_EVENTS: maintain_events,
     JobName.FORGET_IDEMPOTENCY: forget_idempotency,
-    JobName.SWEEP_TASKS: sweep_tasks,
 }
-SWEEP_EVERY_S = 2
 _AWAY_PAUSE_S = 1.0
-POLL_DELAY_S = 0.5
+POLL_DELAY_S = 2.0  # nothing in the queue is urgent: work that is comes by the bell
 
 
 def run_worker(settings: Settings) -> None:
@@ -48,24 +44,19 @@ async def _run(settings: Settings) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, stopping.set)
     database, redis = Database(settings), Redis(settings)
-    ringer = Ringer(redis)
+    ringer, providers = Ringer(redis), Providers(settings)
     context = JobContext(settings, database, Transactions(database, ringer))
-    providers = Providers(settings)
     execution = Execution(settings, database, providers)
     pool = TaskPool(database, context.transaction, execution, slots=settings.worker_slots)
-    listener = Listener(settings, Bell.WORK, pool.wake)
-    working = [asyncio.create_task(pool.run()), asyncio.create_task(listener.run())]
     if settings.worker_metrics_port:
         start_http_server(settings.worker_metrics_port, settings.host)
     log.info("worker starts", slots=settings.worker_slots)
     try:
-        while not stopping.is_set():
-            await _work_until(stopping, settings, context, redis)
+        await asyncio.gather(
+            run_pool(pool, Listener(settings, Bell.WORK, pool.wake), stopping, settings.shutdown_grace_s),
+            _keep_calendar(stopping, settings, context, redis),
+        )
     finally:
-        for task in working:
-            task.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
-        await pool.drain(settings.shutdown_grace_s)
         await providers.close()
         await ringer.close()
         await redis.close()
@@ -73,12 +64,27 @@ async def _run(settings: Settings) -> None:
     log.info("worker stopped")
 
 
+async def run_pool(pool: TaskPool, listener: Listener, stopping: asyncio.Event, grace_s: float) -> None:
+    """Hears the bell until the last run has ended: a task that is cancelled meanwhile is to stop."""
+    listening, working = asyncio.create_task(listener.run()), asyncio.create_task(pool.run())
+    await stopping.wait()
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    await pool.drain(grace_s)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+
+
+async def _keep_calendar(stopping: asyncio.Event, settings: Settings, context: JobContext, redis: Redis) -> None:
+    while not stopping.is_set():
+        await _work_until(stopping, settings, context, redis)
+
+
 async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobContext, redis: Redis) -> None:
     """One life of an arq worker: ends when asked to stop, or when Redis is lost."""
     try:
         await redis.ping()
     except Unavailable:
-        await _sweep_alone(context)
         await _pause(stopping)
         return
     worker = _worker(settings, context)
@@ -89,14 +95,6 @@ async def _work_until(stopping: asyncio.Event, settings: Settings, context: JobC
         await _pause(stopping)
     asked.cancel()
     await _finish(worker, working, settings.shutdown_grace_s)
-
-
-async def _sweep_alone(context: JobContext) -> None:
-    """Without a queue nothing calls the sweeper; tasks of workers that died must not wait for Redis to return."""
-    try:
-        await sweep(context.transaction)
-    except Unavailable:
-        log.debug("neither queue nor database answer")
 
 
 async def _finish(worker: Worker, working: asyncio.Task[Any], grace_s: float) -> None:
@@ -131,7 +129,6 @@ def _worker(settings: Settings, context: JobContext) -> Worker:
         cron_jobs=[
             cron(maintain_events, name=f"cron:{JobName.MAINTAIN_EVENTS}", minute={7}, run_at_startup=True),
             cron(forget_idempotency, name=f"cron:{JobName.FORGET_IDEMPOTENCY}", minute={11, 41}),
-            cron(sweep_tasks, name=f"cron:{JobName.SWEEP_TASKS}", second=set(range(0, 60, SWEEP_EVERY_S))),
         ],
         redis_settings=redis_settings(settings.redis_url),
         queue_name=QUEUE,

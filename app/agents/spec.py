@@ -64,6 +64,19 @@ class AgentSpec(Strict):
         return self
 
 
+_WORDING = {
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_long": "must have at most {max_length} items",
+    "finite_number": "must be a finite number",
+    "decimal_max_places": "must have at most {decimal_places} decimals",
+}
+
+
 def problems_of(error: ValidationError) -> list[FieldProblem]:
     """Pydantic's findings as our field problems, paths in the words of the input."""
     found = []
@@ -76,6 +89,9 @@ def problems_of(error: ValidationError) -> list[FieldProblem]:
             message = "is not a known field"
         if detail["type"] == "string_pattern_mismatch" and SLUG_PATTERN in message:
             message = "may hold only lower-case letters, digits and inner hyphens"
+        wording = _WORDING.get(detail["type"])
+        if wording is not None:
+            message = wording.format(**detail.get("ctx", {}))
         found.append(FieldProblem(path or "input", message))
     return found
 

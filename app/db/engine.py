@@ -23,6 +23,8 @@ IDLE_S = 600.0
 AWAY = (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError,
         asyncpg.CrashShutdownError, asyncpg.InterfaceError, asyncpg.TooManyConnectionsError,
         asyncpg.InternalClientError)  # fmt: skip
+_IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+_IN_THE_WAY_MESSAGE = "Others changed the same at this moment, and nothing was done. Try again."
 _AWAY_MESSAGE = "The database does not answer. The server reconnects by itself; try again in a few seconds."
 
 
@@ -74,8 +76,10 @@ class Database:
         return connection
 
     async def fetchval(self, sql: str, *arguments: Any) -> Any:
-        """One value from one statement."""
-        return await self._read(_FETCHVAL, sql, arguments)
+        """The first value of one statement; None when it has no row."""
+        # asyncpg's own asks for one row, and Postgres starts no parallel workers for a bounded read.
+        rows = await self._read(_FETCH, sql, arguments)
+        return rows[0][0] if rows else None
 
     async def fetchrow(self, sql: str, *arguments: Any) -> asyncpg.Record | None:
         row: asyncpg.Record | None = await self._read(_FETCHROW, sql, arguments)
@@ -126,7 +130,7 @@ class Database:
         await self._pool.close()
 
 
-_FETCHVAL, _FETCHROW, _FETCH = asyncpg.Connection.fetchval, asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
+_FETCHROW, _FETCH = asyncpg.Connection.fetchrow, asyncpg.Connection.fetch
 
 
 def _refuse_dead(connection: Any, record: Any, proxy: Any) -> None:
@@ -152,6 +156,8 @@ async def available() -> AsyncIterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise Unavailable(_AWAY_MESSAGE) from error
     except DBAPIError as error:
+        if isinstance(error.orig.__cause__ if error.orig else None, _IN_THE_WAY):
+            raise Unavailable(_IN_THE_WAY_MESSAGE) from error
         if error.connection_invalidated or isinstance(error.orig.__cause__ if error.orig else None, AWAY):
             raise Unavailable(_AWAY_MESSAGE) from error
         raise

@@ -22,11 +22,11 @@ _PAGE = """
 
 {mutation}
 
-  What became of it?
+  A moment later: what became of it?
 
 {result}
 
-  Watch it happen:
+  Watch what happens from now on:
 
 {subscription}
 
@@ -52,7 +52,7 @@ assignee { name } attempts { nodes { model tokensUsed } } } } }"}'"""
 
 _SUBSCRIPTION = """\
 ask -H 'Accept: text/event-stream' \\
-  -d '{"query": "subscription { teamEvents { __typename ... on Event { kind at cursor } } }"}'"""
+  -d '{"query": "subscription { teamEvents { __typename ... on Event { kind at } ... on CaughtUp { cursor } } }"}'"""
 
 
 def text(address: str, key: str) -> str:

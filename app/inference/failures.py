@@ -39,7 +39,9 @@ class InferenceFailed(Exception):
 
 
 def over_limit(what: str, used: Used) -> InferenceFailed:
-    return InferenceFailed("LIMIT_EXCEEDED", f"The run reached its limit: {what}.", Sort.FINAL, used=used)
+    return InferenceFailed(
+        "LIMIT_EXCEEDED", f"The run reached its limit: {what}. Replay it with a higher one.", Sort.FINAL, used=used
+    )
 
 
 class _Rule(NamedTuple):

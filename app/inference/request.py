@@ -36,7 +36,8 @@ class ToolRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`parameters` is a JSON Schema of an object; `call` is given only arguments that fit it.
+    """`parameters` is a JSON Schema of an object; `call` is given only arguments that fit it, `misused` is told of
+    others and of what is wrong with them.
 
     What `call` raises, other than ToolRefused, ends the run and reaches the caller of `run` as it is.
     """
@@ -45,6 +46,7 @@ class Tool:
     description: str
     parameters: dict[str, Any]
     call: Callable[[dict[str, Any]], Awaitable[str]]
+    misused: Callable[[dict[str, Any], str], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class Progress(Protocol):
 
     async def text(self, partial: str) -> None:
         """The whole text of the current response so far, at every piece that arrives."""
+
+    def counted(self, used: Used) -> None:
+        """The totals when a response broke off, whatever broke it. Must not wait."""
 
     async def used(self, used: Used) -> None:
         """The totals, after every response of the model and before every tool call."""

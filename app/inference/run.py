@@ -19,6 +19,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
+from app.inference.clean import clean
 from app.inference.failures import InferenceFailed, Sort, failure
 from app.inference.fit import problems, weight
 from app.inference.meter import Meter
@@ -125,19 +126,26 @@ class _Run:
 
     async def _respond(self, node: Any, running: AgentRun[None, Any]) -> None:
         said: list[str] = []
+        begun = False
         async with node.stream(running.ctx) as stream:
-            async for event in stream:
-                if piece := _piece(event):
-                    said.append(piece)
-                    await self._progress.text("".join(said))
+            try:
+                async for event in stream:
+                    begun = True
+                    if piece := _piece(event):
+                        said.append(clean(piece))
+                        await self._progress.text("".join(said))
+            except BaseException:
+                if begun:  # what was refused outright costs nothing
+                    self.meter.broke_off(_before(running.all_messages()), stream.response)
+                raise
             response: ModelResponse = stream.response
         await self.meter.after_response([*_before(running.all_messages()), response], response)
         if response.finish_reason == "content_filter":
             raise ContentFilterError("The answer was stopped midway.")
 
     def _answer(self, result: AgentRunResult[Any]) -> Answer:
-        output = None if self._request.output_schema is None else dict(result.output)
-        text = result.response.text or ""
+        output = None if self._request.output_schema is None else clean(dict(result.output))
+        text = clean(result.response.text or "")
         provider = self._request.model.partition(":")[0]
         about: dict[str, Any] = {"provider": provider, "priced": self.meter.priced, "measured": self.meter.measured}
         if provider == OFFLINE:

@@ -9,6 +9,7 @@ from pydantic_ai import ModelRetry, RunContext, ToolDefinition, ToolFailed
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from app.inference.clean import clean
 from app.inference.fit import problems
 from app.inference.meter import Meter
 from app.inference.request import Tool, ToolRefused
@@ -41,10 +42,13 @@ class Toolbox(AbstractToolset[None]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]
     ) -> str:
-        wanted = self._tools[name]
-        if wrong := problems(wanted.parameters, tool_args):
-            raise ModelRetry("The arguments do not fit: " + "; ".join(wrong))
+        wanted, tool_args = self._tools[name], clean(tool_args)
         await self._meter.before_tool_call()
+        if wrong := problems(wanted.parameters, tool_args):
+            message = "The arguments do not fit: " + "; ".join(wrong)
+            if wanted.misused is not None:
+                await wanted.misused(tool_args, message)
+            raise ModelRetry(message)
         try:
             return await wanted.call(tool_args)
         except ToolRefused as refusal:

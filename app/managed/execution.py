@@ -48,6 +48,7 @@ class Execution:
             output_schema=briefed.output_schema,
             output_check=partial(_problems, briefed.output_schema) if briefed.output_schema else None,
         )
+        run.usage = _usage(Used(), request.model)
         try:
             answer = await infer(request, _Reporting(run, request.model), self.providers)
         except InferenceFailed as failed:
@@ -78,6 +79,9 @@ class _Reporting:
 
     async def text(self, partial: str) -> None:
         await self._run.progressed(partial)
+
+    def counted(self, used: Used) -> None:
+        self._run.usage = _usage(used, self._model)
 
     async def used(self, used: Used) -> None:
         """Costs are charged as they arise, so that a budget shows them at once."""

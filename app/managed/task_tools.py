@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
@@ -22,7 +22,10 @@ from app.tasks.service import Delegation
 
 MOST_WAIT_S = 300
 _LOOK_EVERY_S = 0.25
-_STATUS = "select status from task where team_id = $1 and id = $2"
+_STATUS = """
+select status from task where team_id = $1 and id = $2
+    and (parent_id = $3 or parent_id in (select id from task where team_id = $1 and parent_id = $3))
+"""
 
 
 class Strict(BaseModel):
@@ -51,9 +54,7 @@ class CheckTaskStatus(Strict):
 
 async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
     run = desk.run
-    colleague = await session.scalar(
-        select(Agent).where(Agent.team_id == run.task.team_id, Agent.slug == asked.agent.removeprefix("@"))
-    )
+    colleague = await _colleague(session, run.task, asked.agent.removeprefix("@").strip().casefold())
     if colleague is None:
         raise NotFound(f"There is no agent '{asked.agent[:80]}' in this team. {await _colleagues(session, run.task)}")
     wanted = Delegation(
@@ -67,6 +68,16 @@ async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> D
     )
     name = to_global(Prefix.TASK, task.id)
     return Done(f"Delegated to {colleague.slug} as {name}. Ask check_task_status for the result.", task.id)
+
+
+async def _colleague(session: AsyncSession, task: Task, called: str) -> Agent | None:
+    """By slug or, where one agent alone has it, by name: models write either."""
+    named = await session.scalars(
+        select(Agent).where(Agent.team_id == task.team_id, (Agent.slug == called) | (func.lower(Agent.name) == called))
+    )
+    found = list(named)
+    exact = [agent for agent in found if agent.slug == called]
+    return next(iter(exact or found), None) if exact or len(found) == 1 else None
 
 
 async def _colleagues(session: AsyncSession, task: Task) -> str:
@@ -85,7 +96,7 @@ async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
     async with desk.run.resting():
         for _ in range(int(asked.wait_seconds / _LOOK_EVERY_S)):
             with suppress(Unavailable):  # the database comes back, and so does what was waited for
-                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id)
+                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id, desk.run.task.id)
                 if status is None or status in FINAL:
                     return
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -94,15 +105,16 @@ async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
 async def _status(session: AsyncSession, desk: Desk, asked: CheckTaskStatus) -> Done:
     """Only of work below the own task: a task is no window into those of others."""
     mine = desk.run.task
+    own = select(Task.id).where(Task.team_id == mine.team_id, Task.parent_id == mine.id)
     task = await session.scalar(
         select(Task).where(
             Task.team_id == mine.team_id,
-            Task.root_id == mine.root_id,
             Task.id == from_global(Prefix.TASK, asked.task_id, path="task_id"),
+            (Task.parent_id == mine.id) | Task.parent_id.in_(own),
         )
     )
     if task is None:
-        raise NotFound("There is no such task in this chain of work.")
+        raise NotFound("There is no such task below yours.")
     said = task.result if task.result is not None else task.error_message or task.progress
     return Done(f"{task.status.value.upper()}: {said}" if said else task.status.value.upper())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from app.tasks.run import Run
 from app.tasks.tool_calls import ToolCallSpec
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
-MAX_RESULT = 20_000
+MAX_RESULT, MAX_ERROR = 20_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,10 @@ class AgentTool(Generic[Arguments]):
         async def call(given: dict[str, Any]) -> str:
             return await _call(self, desk, given)
 
-        schema = self.arguments.model_json_schema()
-        return Tool(self.name, self.description, schema, call)
+        async def misused(given: dict[str, Any], problem: str) -> None:
+            await _keep_refusal(self, desk.run, given, f"INVALID_INPUT: {problem}", new_id(), now())
+
+        return Tool(self.name, self.description, self.arguments.model_json_schema(), call, misused)
 
 
 async def _call(tool: AgentTool[Any], desk: Desk, given: dict[str, Any]) -> str:
@@ -88,6 +91,12 @@ async def _call(tool: AgentTool[Any], desk: Desk, given: dict[str, Any]) -> str:
         raise
     except (AppError, ValidationError) as refusal:
         message = f"{getattr(refusal, 'code', 'INVALID_INPUT')}: {refusal}"
-        spec = ToolCallSpec(name=tool.name, arguments=given, error=message[:10_000], started_at=started_at)
-        await run.write(tool_calls.record, call=spec, call_id=call_id)
+        await _keep_refusal(tool, run, given, message, call_id, started_at)
         raise ToolRefused(message) from None
+
+
+async def _keep_refusal(
+    tool: AgentTool[Any], run: Run, given: dict[str, Any], message: str, call_id: UUID, started_at: datetime
+) -> None:
+    spec = ToolCallSpec(name=tool.name, arguments=given, error=message[:MAX_ERROR], started_at=started_at)
+    await run.write(tool_calls.record, call=spec, call_id=call_id)

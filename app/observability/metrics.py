@@ -20,7 +20,8 @@ LATENCY = Histogram(
 REFUSALS = Counter("parley_refusals_total", "Requests refused before execution, by error code.", ["code"])
 RATE_LIMITED = Counter("parley_rate_limited_total", "Requests refused because their key spent its points.")
 AUTH_FAILURES = Counter("parley_auth_failures_total", "Authentications that failed, by reason.", ["reason"])
-CONNECTIONS = Gauge("parley_open_connections", "WebSockets and event streams open now.", ["transport"])
+CONNECTIONS = Gauge("parley_open_connections", "WebSockets, event streams and exports open now.", ["transport"])
+EXPORTED_ROWS = Counter("parley_exported_rows_total", "Rows sent by exports.", ["format"])
 EVENT_LAG = Histogram(
     "parley_event_lag_seconds", "From the begin of a change to its event's delivery here.", buckets=_SECONDS
 )

@@ -153,7 +153,7 @@ def _refused(decided: Decided, score: Score) -> list[str]:
 def _compared(score: Score, winner: Score, weights: Weights) -> str:
     other, cost = winner.candidate.name, cost_it_the_place(score, winner, weights)
     if cost is None:
-        return f"{other} was ahead by no signal: equal scores go to the better skill match, the freer agent, the first slug."
+        return f"{other} was ahead by no signal: a tie goes to the better skill match, the freer agent, the first slug."
     signal, lost = cost
     mine, theirs = getattr(score.candidate.signals, signal), getattr(winner.candidate.signals, signal)
     return (

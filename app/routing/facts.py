@@ -20,7 +20,7 @@ from app.routing.calibration import Calibration, cosine_of_similar, similarity
 from app.routing.load import Load
 from app.routing.performance import WINDOW, Rating
 
-NEWEST_RATINGS = 5_000  # of one team that are looked through for similar queries
+NEWEST_RATINGS = 1_000  # of one team that are looked through for similar queries
 RECENT_TASKS = 10  # of one agent, by which its response time is known
 MOST_STARS = 5
 

@@ -37,9 +37,19 @@ async def lock_open(session: AsyncSession, *, team_id: UUID, letter_id: UUID) ->
     if row is None:
         raise NotFound("There is no such dead letter in this team.")
     letter, task = row
+    _refuse_resolved(letter)
+    return letter, task
+
+
+def _refuse_resolved(letter: DeadLetter) -> None:
     if letter.state is not DeadLetterState.OPEN:
         raise Conflict(f"This dead letter was already {letter.state.value} by {letter.resolved_by}.")
-    return letter, task
+
+
+async def require_open(session: AsyncSession, letter_id: UUID) -> None:
+    """Raises Conflict for one that is resolved: what follows would answer something beside the point."""
+    letter = (await session.scalars(select(DeadLetter).where(DeadLetter.id == letter_id))).one()
+    _refuse_resolved(letter)
 
 
 async def discard(session: AsyncSession, *, team_id: UUID, letter_id: UUID, note: str, actor: Actor) -> DeadLetter:

@@ -88,5 +88,5 @@ def parse_task(fields: dict[str, Any]) -> TaskSpec:
         problems = problems_of(error)
         for problem in problems:
             if REFERENCE in problem["message"]:
-                problem["message"] = "must be a reference: artifact:…, memory:…, file:…, task:… or https://…"
+                problem["message"] = "must be a reference: artifact:…, memory:…, file:…, task:…, http://… or https://…"
         raise InvalidInput("; ".join(f"{found['path']}: {found['message']}" for found in problems), problems) from None

@@ -22,7 +22,7 @@ from app.events.log import Actor
 from app.tasks import attempts
 from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskDependency, TaskStatus
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskStatus
 from app.tasks.narration import end_of, tell
 
 NO_COST = Decimal(0)
@@ -56,7 +56,7 @@ async def end(
     completing = status is TaskStatus.COMPLETED
     doomed, freed = await _lock_affected(session, task, failing=not completing, completing=completing)
     ended = await _end_doomed(session, task, doomed, at, actor, failure, failing=not completing)
-    await _mark(session, task, status, at, actor, failure, outcome)
+    await mark(session, task, status, at, actor, failure, outcome)
     for one in freed:
         one.waiting_for -= 1
         remember_bell(session, Bell.WORK)
@@ -102,7 +102,7 @@ async def _end_doomed(
     """Cancel what stands below the task; fail what depends on that or, when the task itself fails, on the task."""
     below = _below(task, doomed)
     for one in sorted(below, key=lambda found: -found.depth):
-        await _mark(session, one, TaskStatus.CANCELLED, at, actor, PARENT_ENDED)
+        await mark(session, one, TaskStatus.CANCELLED, at, actor, PARENT_ENDED)
     reasons: dict[UUID, tuple[str, str | None]] = {one.id: (one.title, PARENT_ENDED.message) for one in below}
     if failing:
         reasons[task.id] = (task.title, failure.message if failure else None)
@@ -154,12 +154,12 @@ async def _fail_dependants(
         for one in ready:
             cause = next(found for found in needs[one.id] if found in reasons)
             failure = dependency_failed(*reasons[cause])
-            await _mark(session, one, TaskStatus.FAILED, at, actor, failure)
+            await mark(session, one, TaskStatus.FAILED, at, actor, failure)
             reasons[one.id] = (one.title, failure.message)
         left = [one for one in left if one not in ready]
 
 
-async def _mark(
+async def mark(
     session: AsyncSession,
     task: Task,
     status: TaskStatus,
@@ -167,9 +167,11 @@ async def _mark(
     actor: Actor,
     failure: Failure | None,
     outcome: AttemptOutcome | None = None,
+    attempt: TaskAttempt | None = None,
 ) -> None:
+    """Put down how a locked task ended. `attempt` is the running one, where the caller has read it."""
     if task.status is TaskStatus.IN_PROGRESS:
-        attempt = await attempts.current(session, task)
+        attempt = attempt or await attempts.current(session, task)
         attempts.close(attempt, outcome or _OUTCOME[status], at, failure)
         if status is not TaskStatus.COMPLETED:
             remember_bell(session, Bell.WORK)  # whoever runs it is to stop

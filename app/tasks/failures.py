@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from app.agents.spec import Strict, text
 from app.errors import FieldProblem
@@ -41,15 +41,28 @@ class ReportedFailure(Strict):
     message: Annotated[str, text(10_000, 1)]
     may_pass: bool = True
 
+    @field_validator("code")
+    @classmethod
+    def _not_ours(cls, code: str) -> str:
+        if code in frozenset(FailureCode):
+            raise ValueError(f"{code} is Parley's own word; choose another")
+        return code
+
 
 NOTHING = Usage()
-TIMED_OUT = Failure(FailureCode.TIMED_OUT, "The time given to the task ran out. What it had reported is kept.")
+TIMED_OUT = Failure(
+    FailureCode.TIMED_OUT, "The time given to the task (timeoutSeconds) ran out. What it had reported is kept."
+)
 LEASE_EXPIRED = Failure(FailureCode.LEASE_EXPIRED, "No heartbeat came before the lease ran out.", may_pass=True)
+AGENT_ARCHIVED = Failure(FailureCode.AGENT_ARCHIVED, "Its agent was archived. Replay it with another assignee.")
 PARENT_ENDED = Failure(FailureCode.PARENT_ENDED, "The task above it ended or started again.")
 
 
 def over_limit(what: str) -> Failure:
-    return Failure(FailureCode.LIMIT_EXCEEDED, f"The attempt used more than the task allows: {what}.")
+    return Failure(
+        FailureCode.LIMIT_EXCEEDED,
+        f"The attempt used more than the task allows: {what}. Replay it with a higher one.",
+    )
 
 
 def contract_violated(name: str, version: int, problems: Iterable[FieldProblem]) -> Failure:

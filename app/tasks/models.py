@@ -110,6 +110,13 @@ class Task(Identified, Timestamped, Base):
         Index("ix_task_team_root", "team_id", "root_id", "id"),
         Index("ix_task_team_assignee", "team_id", "assignee_id", "id"),
         Index("ix_task_team_creator", "team_id", "creator_id", "id"),
+        Index(
+            "ix_task_finished",
+            "team_id",
+            "assignee_id",
+            "finished_at",
+            postgresql_where=text("finished_at is not null"),
+        ),
         Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),
     )
 
@@ -144,6 +151,7 @@ class Task(Identified, Timestamped, Base):
     ready_at: Mapped[datetime] = mapped_column(server_default=func.now())
     attempts_made: Mapped[int] = mapped_column(SmallInteger, server_default="0")
     attempts_allowed: Mapped[int] = mapped_column(SmallInteger)
+    waits: Mapped[int] = mapped_column(SmallInteger, server_default="0")
     claim_token: Mapped[UUID | None]
     lease_until: Mapped[datetime | None]
     deadline: Mapped[datetime | None]
@@ -185,6 +193,7 @@ class TaskAttempt(Identified, Base):
         team_link("agent_id", "agent"),
         CheckConstraint("(outcome = 'running') = (ended_at is null)", name="ended"),
         Index("uq_task_attempt_number", "task_id", "number", unique=True),
+        Index("ix_task_attempt_agent", "team_id", "agent_id", "started_at"),
     )
 
     team_id: Mapped[UUID]
@@ -214,6 +223,7 @@ class ToolCall(Identified, Base):
         team_link("attempt_id", "task_attempt"),
         team_link("created_task_id", "task"),
         Index("ix_tool_call_task", "task_id", "id"),
+        Index("ix_tool_call_attempt", "attempt_id", "id"),
     )
 
     team_id: Mapped[UUID]

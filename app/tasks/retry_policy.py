@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
 RETRIES = 2
 ATTEMPTS = 1 + RETRIES
 BACK_OFF_S = (2.0, 8.0)
-MOST_ATTEMPTS = 20
+MOST_WAITS = 20  # of one task for providers that limit their callers, until somebody gives it another chance
 LONGEST_WAIT = timedelta(minutes=15)
 JITTER = 0.2  # each wait is up to this share shorter or longer, so that what failed together does not return together
 
@@ -23,25 +24,44 @@ class FailureCode(StrEnum):
     DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
     PARENT_ENDED = "PARENT_ENDED"
     CANCELLED = "CANCELLED"
+    AGENT_ARCHIVED = "AGENT_ARCHIVED"
 
 
 _CANNOT_PASS = frozenset(FailureCode) - {FailureCode.LEASE_EXPIRED}
 
 
-def wait_before_retry(
-    *, code: str, may_pass: bool, made: int, allowed: int, chance: float, asked: timedelta | None = None
-) -> timedelta | None:
-    """The wait before the next attempt, or None when there is to be none. `chance` is a random number, 0 to 1.
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Another attempt after a wait. `free`: the failed one does not count against those that the task has."""
 
-    `asked`: a provider that limits its callers said how long. That is no fault of the attempt, which does not count
-    as one, up to a bound.
+    wait: timedelta
+    free: bool = False
+
+
+def retry_after(
+    *,
+    code: str,
+    may_pass: bool,
+    made: int,
+    allowed: int,
+    chance: float,
+    asked: timedelta | None = None,
+    waits: int = 0,
+) -> Retry | None:
+    """The next attempt, or None when there is to be none. `chance` is a random number, 0 to 1.
+
+    `asked`: a provider that limits its callers said how long to wait. That is no fault of the attempt, up to a bound;
+    `waits` counts how often it was so.
     """
-    if asked is not None and may_pass and made < MOST_ATTEMPTS:
-        return min(max(asked, timedelta(seconds=BACK_OFF_S[0])), LONGEST_WAIT) * (1 + JITTER * chance)
+    if not may_pass or code in _CANNOT_PASS:
+        return None
+    if asked is not None and waits < MOST_WAITS:
+        wait = min(max(asked, timedelta(seconds=BACK_OFF_S[0])), LONGEST_WAIT)
+        return Retry(wait * (1 + JITTER * chance), free=True)
     left = allowed - made
-    if left <= 0 or not may_pass or code in _CANNOT_PASS:
+    if left <= 0:
         return None
     if code == FailureCode.LEASE_EXPIRED:
-        return timedelta(0)  # its worker is gone, which says nothing of the work; the lease was wait enough
-    wait = BACK_OFF_S[max(len(BACK_OFF_S) - left, 0)]
-    return timedelta(seconds=wait * (1 - JITTER + 2 * JITTER * chance))
+        return Retry(timedelta(0))  # its worker is gone, which says nothing of the work; the lease was wait enough
+    seconds = BACK_OFF_S[max(len(BACK_OFF_S) - left, 0)]
+    return Retry(timedelta(seconds=seconds * (1 - JITTER + 2 * JITTER * chance)))

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
+from app.agents.models import Agent
 from app.budgets import service as budgets
 from app.budgets.models import BudgetAccount
 from app.config import Settings
@@ -50,18 +51,29 @@ async def retry(
     if task.status is TaskStatus.PENDING and task.ready_at > at:
         task.ready_at = at
     elif task.status in OPEN or task.status is TaskStatus.COMPLETED:
-        raise Conflict(f"This task is {task.status.value}; there is nothing to retry.")
+        raise Conflict(
+            f"This task is {task.status.name}; only one that failed, timed out or was cancelled can be retried."
+        )
     else:
+        await _refuse_changed_chain(session, task, assignee)
         await refuse_unavailable(session, assignee)
         task.waiting_for = await _still_waits_for(session, task)
         await budgets.reopen(session, account_id=task.budget_id, caps=caps)
         await dead_letters.resolve_of(session, task, note=reason, actor=actor)
         task.status, task.finished_at, task.ready_at = TaskStatus.PENDING, None, at
         task.error_code = task.error_message = None
-        task.attempts_allowed = task.attempts_made + ATTEMPTS
+        task.attempts_allowed, task.waits = task.attempts_made + ATTEMPTS, 0
         task.due_at = due_at(at, task.priority)
     requeued(session, task, actor, reason=reason)
     return task
+
+
+async def _refuse_changed_chain(session: AsyncSession, task: Task, assignee: Agent) -> None:
+    """The task above may have gone to another agent meanwhile: raises CycleDetected or AuthorityExceeded."""
+    parent = await session.get(Task, task.parent_id) if task.parent_id else None
+    if parent is not None:
+        check_chain(await chain_above(session, parent), assignee.slug)
+        (await authority_of(session, parent)).narrowed(tools=None, agents=None, assignee=assignee.slug)
 
 
 async def reassign(
@@ -71,7 +83,7 @@ async def reassign(
     assignee = await agents.lock(session, team_id, assignee_id)
     task, at = await locked(session, team_id=team_id, task_id=task_id)
     if task.status not in OPEN:
-        raise Conflict(f"This task is {task.status.value}; replay or retry it instead.")
+        raise Conflict(f"This task has ended ({task.status.name}). Retry it, or delegate it anew.")
     if task.assignee_id == assignee.id:
         raise Conflict(f"{assignee.name} has this task already.")
     chain = await chain_above(session, task)
@@ -82,7 +94,7 @@ async def reassign(
     if task.status is TaskStatus.IN_PROGRESS:
         await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
     before, task.assignee_id, task.ready_at = task.assignee_id, assignee.id, at
-    task.attempts_allowed = task.attempts_made + ATTEMPTS
+    task.attempts_allowed, task.waits = task.attempts_made + ATTEMPTS, 0
     tell(
         session,
         EventKind.TASK_REASSIGNED,
@@ -120,13 +132,15 @@ async def replay(
     )
     task = None
     if original is not None:
+        await dead_letters.require_open(session, letter_id)
         running = select(Task.id).where(Task.id == original.parent_id, Task.status == TaskStatus.IN_PROGRESS)
         parent_id = await session.scalar(running) if original.parent_id else None
         wanted = Delegation(
             spec=parse_task(await _fields(session, original) | edits),
             assignee_id=assignee_id or original.assignee_id,
-            creator_id=original.creator_id,
+            creator_id=None if parent_id else original.creator_id,
             parent_id=parent_id,
+            depends_on=frozenset(await _needed(session, original)),
             agents=None if original.allowed_agents is None else frozenset(original.allowed_agents),
             contract=contract,
             contract_id=original.contract_id,
@@ -137,6 +151,13 @@ async def replay(
     assert task is not None
     dead_letters.resolve(session, letter, dead, DeadLetterState.REPLAYED, actor=actor, note=note, replay_id=task.id)
     return letter, task
+
+
+async def _needed(session: AsyncSession, task: Task) -> list[UUID]:
+    """What it builds on, as far as that completed."""
+    needs = select(Task.id).join(TaskDependency, TaskDependency.needs_id == Task.id)
+    mine = needs.where(TaskDependency.task_id == task.id, Task.status == TaskStatus.COMPLETED)
+    return list(await session.scalars(mine))
 
 
 async def _fields(session: AsyncSession, task: Task) -> dict[str, Any]:

@@ -72,9 +72,11 @@ class Run:
         self._told = self._progress
         return task.status
 
-    async def complete(self, made: Made) -> None:
+    async def complete(self, made: Made) -> TaskStatus:
+        """What the task has become: late, over a limit or against its contract it does not complete."""
         self.ending = True
-        await self.write(transitions.complete, result=made.result, output=made.output, usage=self.usage)
+        task = await self.write(transitions.complete, result=made.result, output=made.output, usage=self.usage)
+        return task.status
 
     async def fail(self, failure: Failure) -> None:
         self.ending = True

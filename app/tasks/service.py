@@ -201,7 +201,8 @@ async def authority_of(session: AsyncSession, task: Task | None) -> Authority:
 
 
 async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) -> tuple[Task | None, list[Task]]:
-    """The parent and the dependencies, shared: they cannot end before this transaction does."""
+    """The parent and the dependencies, locked: they cannot end before this transaction does. Not only shared, because
+    a tool call of the parent is recorded after this, and two who share a lock cannot both have it alone."""
     if len(wanted.depends_on) > MAX_DEPENDENCIES:
         raise InvalidInput.of(
             "dependsOn", f"names {len(wanted.depends_on)} tasks; at most {MAX_DEPENDENCIES} are allowed"
@@ -210,10 +211,11 @@ async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) 
     if not named:
         return None, []
     statement = select(Task).where(Task.team_id == team_id, Task.id.in_(named)).order_by(Task.id)
-    rows = await session.scalars(statement.with_for_update(read=True).execution_options(populate_existing=True))
+    rows = await session.scalars(statement.with_for_update(key_share=True).execution_options(populate_existing=True))
     found = {task.id: task for task in rows}
     if len(found) < len(named):
-        raise NotFound("There is no such task in this team, as parent or as dependency.")
+        missing = "parentId" if wanted.parent_id and wanted.parent_id not in found else "dependsOn"
+        raise NotFound(f"There is no such task in this team ({missing}).")
     needed = [found[one] for one in wanted.depends_on]
     for one in needed:
         if one.status not in OPEN and one.status is not TaskStatus.COMPLETED:

@@ -73,6 +73,6 @@ async def record(
     tell(session, EventKind.TASK_TOOL_CALLED, task, actor, tool=call.name, failed=call.error is not None)
     used = await session.scalar(select(func.count()).where(ToolCall.attempt_id == attempt.id)) or 0
     if used > task.max_tool_calls:
-        failure = over_limit(f"{used} of {task.max_tool_calls} tool calls")
+        failure = over_limit(f"{used} of {task.max_tool_calls} tool calls (maxToolCalls)")
         await fail_attempt(session, task, failure, at=at, actor=actor)
     return task, kept

@@ -25,10 +25,19 @@ from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
 from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.errors import ClaimLost
-from app.tasks.failures import LEASE_EXPIRED, NOTHING, TIMED_OUT, Failure, Usage, contract_violated, over_limit
+from app.tasks.failures import (
+    AGENT_ARCHIVED,
+    LEASE_EXPIRED,
+    NOTHING,
+    TIMED_OUT,
+    Failure,
+    Usage,
+    contract_violated,
+    over_limit,
+)
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
 from app.tasks.narration import tell, used
-from app.tasks.retry_policy import FailureCode, wait_before_retry
+from app.tasks.retry_policy import FailureCode, retry_after
 
 LEASE_S = range(5, 301)
 
@@ -210,6 +219,20 @@ async def end_overdue(session: AsyncSession, *, team_id: UUID, task_id: UUID) ->
     return True
 
 
+async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
+    """What the sweeper found: a pending task whose agent was archived. Nobody will ever take it."""
+    try:
+        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
+    except NotFound:
+        return False
+    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
+    if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
+        return False
+    await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
+    dead_letters.open_letter(session, task, AGENT_ARCHIVED, SYSTEM)
+    return True
+
+
 async def cancel(
     session: AsyncSession, *, team_id: UUID, task_id: UUID, reason: str, actor: Actor, agent_id: UUID | None = None
 ) -> Task:
@@ -218,7 +241,7 @@ async def cancel(
     if agent_id is not None and task.creator_id != agent_id:
         raise _not_yours()
     if task.status not in OPEN:
-        raise Conflict(f"This task is {task.status.value} and cannot be cancelled.")
+        raise Conflict(f"This task has already ended ({task.status.name}).")
     failure = Failure(FailureCode.CANCELLED, reason or "It was cancelled.")
     await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)
     return task
@@ -260,7 +283,7 @@ async def _stopped(
         return True, NO_COST
     if not within:
         tokens = attempt.tokens_used > task.max_tokens
-        what = f"{attempt.tokens_used} of {task.max_tokens} tokens" if tokens else "its budget"
+        what = f"{attempt.tokens_used} of {task.max_tokens} tokens (maxTokens)" if tokens else "its budget (budgetUsd)"
         await fail_attempt(session, task, over_limit(what), at=at, actor=actor, cost=cost)
         return True, NO_COST
     return False, cost
@@ -285,22 +308,23 @@ async def fail_attempt(
     cost: Decimal = NO_COST,
 ) -> None:
     """Try again after a wait when that may help, else fail for good."""
-    wait = wait_before_retry(
+    again = retry_after(
         code=failure.code,
         may_pass=failure.may_pass,
         made=task.attempts_made,
         allowed=task.attempts_allowed,
         chance=random.random(),
         asked=failure.wait,
+        waits=task.waits,
     )
-    if wait is None:
+    if again is None:
         await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
         dead_letters.open_letter(session, task, failure, actor)
         return
     await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
-    task.ready_at = at + wait
-    if failure.wait is not None:
-        task.attempts_allowed += 1
+    task.ready_at = at + again.wait
+    task.attempts_allowed += again.free
+    task.waits += again.free
     requeued(session, task, actor, errorCode=failure.code, error=failure.message)
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import strawberry
 
 from app.agents import models
 from app.agents.spec import MAX_SKILLS
+from app.discovery.availability import availability
+from app.discovery.track_record import LONGEST_WINDOW, USUAL_WINDOW, check_since, track_record
 from app.ids import Prefix
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
-from graphql_schema.planner.mapping import column, embedded, listing, mapped, one
-from graphql_schema.scalars import DateTime
+from graphql_schema.planner.mapping import column, derived, embedded, listing, mapped, one
+from graphql_schema.scalars import DateTime, Moment
+
+_SINCE = Annotated[
+    Moment | None,
+    strawberry.argument(
+        description="The beginning of the window: a DateTime, or a distance from now such as `-P7D`; at most "
+        f"{LONGEST_WINDOW.days} days back, {USUAL_WINDOW.days} by default."
+    ),
+]
 
 
 @mapped(models.Skill.__table__)
@@ -57,6 +69,13 @@ class Agent(Node):
     created_at: DateTime = column("When the agent was created.", filter=True, order=True, group=True, aggregate=True)
     updated_at: DateTime = column("When the agent was last changed.", filter=True, order=True, aggregate=True)
     archived_at: DateTime | None = column("When the agent was archived; null before.", filter=True, order=True)
+    availability = derived(
+        "Availability", "graphql_schema.discovery.types", "Whether the agent takes new work, now.", availability
+    )
+    track_record = derived(
+        "TrackRecord", "graphql_schema.discovery.types", "How the agent did, over a window that ends now.",
+        track_record, arguments={"since": (_SINCE, strawberry.UNSET)}, checks={"since": check_since}, cost=5,
+    )  # fmt: skip
     team = one(
         "Team", "graphql_schema.teams.types", "The team that the agent belongs to.",
         on=lambda agent, team: team.id == agent.team_id,

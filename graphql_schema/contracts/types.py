@@ -18,7 +18,9 @@ class Contract(Node):
     name: str = column("Unique among the team's present contracts.", filter=True, order=True, group=True)
     version: int = column("Counts the versions under this name, from 1 to 1,000.", filter=True, order=True)
     description: str = column("What it is for, up to 2,000 characters; may be empty.", filter=True)
-    built_in: bool = column("Whether every team has it; then it cannot be changed.", filter=True)
+    built_in: bool = column(
+        "Whether every team has it; then it cannot be changed.", filter=True, group=True, aggregate=True
+    )
     input_schema: JSON | None = column(
         "JSON Schema (draft 2020-12) of what a task is given; null: anything. At most 64,000 bytes."
     )

@@ -41,6 +41,9 @@ class Event(Node):
     actor: str = column(
         "Who did it: the name of the key that was used, or `parley` for the server.", filter=True, group=True
     )
+    agent_id: strawberry.ID | None = column(
+        "The agent that it concerns; null: none.", prefix=Prefix.AGENT, filter=True, group=True
+    )
     changes: JSON = column(
         "What changed: new values by field name. Its keys depend on the kind; a task's texts are cut to 500 characters."
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +13,7 @@ from typing import Any
 
 import strawberry
 from sqlalchemy import (
+    REAL,
     BigInteger,
     Boolean,
     ColumnElement,
@@ -26,18 +30,22 @@ from sqlalchemy import (
 )
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Enum as SqlEnum
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 from sqlalchemy.types import TypeEngine
 
 from app.ids import Prefix, from_global
 from graphql_schema.planner.arguments import Bind, Symbol, storable
 from graphql_schema.planner.errors import InvalidArgument
+from graphql_schema.planner.sql import word
 from graphql_schema.scalars import Moment, moment_to_datetime
 
 MOST_IN = 200
+MOST_WORDS = 20
+MOST_WORDS_CHARS = 400
 Parameter = Callable[[Bind, TypeEngine[Any], Callable[[Any], Any]], ColumnElement[Any]]
 _COMPARISONS: dict[str, type] = {}
 _NONE = strawberry.UNSET
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,14 @@ def _instant(value: Any) -> datetime:
         raise InvalidArgument("where", "a time in UTC must lie in the years 1 to 9999") from None
 
 
+def _single(value: float) -> float:
+    """The nearest number that a column of single precision can hold, so that 0.1 equals the 0.1 that is stored."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -106,6 +122,10 @@ def _condition(
     if operator in {"contains", "startsWith"}:
         pattern = parameter(value, String(), _PATTERNS[operator])
         return column.ilike(pattern, escape="\\")
+    if operator == "match":
+        return column.op("@@", is_comparison=True)(
+            func.websearch_to_tsquery(word("simple"), parameter(_bind(value), String(), _words))
+        )
     bound = value if isinstance(value, bool) else parameter(_bind(value), kind.sql_type, kind.convert)
     return _OPERATORS[operator](column, bound)
 
@@ -125,6 +145,15 @@ def _membership(
 
 def _bind(value: Symbol) -> Bind:
     return value if isinstance(value, Bind) else Bind(lambda _: value)
+
+
+def _words(text: str) -> str:
+    found = _WORD.findall(_text(text))
+    if not found:
+        raise InvalidArgument("where", "match needs at least one word of letters or digits")
+    if len(found) > MOST_WORDS or len(text) > MOST_WORDS_CHARS:
+        raise InvalidArgument("where", f"match takes {MOST_WORDS} words in {MOST_WORDS_CHARS} characters")
+    return text
 
 
 def _escaped(text: str) -> str:
@@ -157,15 +186,19 @@ _TEXTS = {
     "contains": "Contains this text, in any case of letters.",
     "startsWith": "Starts with this text, in any case of letters.",
     "isNull": "True: has no value. False: has one.",
+    "match": "All of these words occur, in any case of letters. Words in double quotes occur next to each other; "
+    "`-word` does not occur; of words with `or` between them one is enough. "
+    f"At most {MOST_WORDS} words in {MOST_WORDS_CHARS} characters.",
 }
 _EQUALITY = ("eq", "ne", "in", "notIn", "isNull")
 _ORDER = ("gt", "gte", "lt", "lte")
 
 
-def _comparison(name: str, value: Any, operators: tuple[str, ...]) -> type:
+def _comparison(name: str, value: Any, operators: tuple[str, ...], **required: tuple[Any, str]) -> type:
     if name not in _COMPARISONS:
-        annotations: dict[str, Any] = {}
+        annotations: dict[str, Any] = {python_name: kind for python_name, (kind, _) in required.items()}
         members: dict[str, Any] = {"__annotations__": annotations, "__module__": __name__}
+        members |= {python_name: strawberry.field(description=text) for python_name, (_, text) in required.items()}
         for operator in operators:
             python_name = {"in": "in_", "notIn": "not_in", "startsWith": "starts_with", "isNull": "is_null"}.get(
                 operator, operator
@@ -188,10 +221,16 @@ IntComparison = _comparison("IntComparison", int, (*_EQUALITY, *_ORDER))
 FloatComparison = _comparison("FloatComparison", float, (*_EQUALITY, *_ORDER))
 MomentComparison = _comparison("MomentComparison", Moment, (*_EQUALITY, *_ORDER))
 BooleanComparison = _comparison("BooleanComparison", bool, ("eq", "ne", "isNull"))
+WordsComparison = _comparison("WordsComparison", str, ("match",))
+PercentileComparison = _comparison(
+    "PercentileComparison", float, _ORDER, p=(float, "Which percentile: a share, 0 to 1; 0.95 is the 95th.")
+)
 # By column type: the comparison, and the SQL type that holds every value which a client may compare with: GraphQL's Int
 # is wider than a small integer, its Float the only number that is as wide as a big one.
 _SCALARS: tuple[tuple[tuple[type, ...], type, TypeEngine[Any], Callable[[Any], Any]], ...] = (
+    ((TSVECTOR,), WordsComparison, String(), _words),
     ((String,), StringComparison, String(), _text),
+    ((REAL,), FloatComparison, Double(), _single),
     ((BigInteger, Float, Numeric), FloatComparison, Double(), _same),
     ((Integer,), IntComparison, Integer(), _same),
     ((DateTime,), MomentComparison, DateTime(timezone=True), _instant),

@@ -18,6 +18,7 @@ from graphql import (
 )
 from sqlalchemy import (
     ColumnElement,
+    DateTime,
     FromClause,
     Select,
     String,
@@ -46,6 +47,7 @@ from graphql_schema.planner.mapping import (
     MAPS,
     AnyNode,
     Column,
+    Derived,
     Embedded,
     Expression,
     Listing,
@@ -57,6 +59,7 @@ from graphql_schema.planner.mapping import (
 )
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_list, json_object, rendered, word
+from graphql_schema.scalars import moment_to_datetime
 
 MOST_IDS = 100
 Converter = Callable[[Any], Any]
@@ -140,6 +143,8 @@ class Compiler:
                 return plan.build(row)
             case Embedded():
                 return self.object(self._object_type(definition), nodes, row, source, cost)
+            case Derived():
+                return self._derived(definition, nodes, plan, row, source, cost.add(own=plan.cost))
             case One():
                 return self._one(definition, nodes, plan, row, source, cost.add())
             case Listing():
@@ -187,6 +192,24 @@ class Compiler:
         assert isinstance(named, GraphQLObjectType)
         return named
 
+    def _derived(
+        self,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        plan: Derived,
+        row: Any,
+        source: FromClause | None,
+        cost: Cost,
+    ) -> ColumnElement[Any]:
+        values = {
+            to_snake_case(name): self._argument(definition, name, value, None, plan.checks.get(name, identity))
+            for name, value in self.arguments(definition, nodes[0]).items()
+        }
+        statement = plan.build(row, **values)
+        found = (statement.correlate(source) if source is not None else statement).subquery()
+        body = self.object(self._object_type(definition), nodes, found.c, found, cost)
+        return select(body).select_from(found).scalar_subquery()
+
     def _one(
         self,
         definition: GraphQLField,
@@ -206,7 +229,14 @@ class Compiler:
         statement = select(body).select_from(alias).where(scope, plan.on(row, columns, **values))
         return _correlated(statement, source)
 
-    def _argument(self, definition: GraphQLField, name: str, value: Symbol, prefix: Prefix | None) -> Any:
+    def _argument(
+        self,
+        definition: GraphQLField,
+        name: str,
+        value: Symbol,
+        prefix: Prefix | None,
+        check: Converter = identity,
+    ) -> Any:
         if not isinstance(value, Bind):
             return value
         named = get_named_type(definition.args[name].type)
@@ -216,7 +246,9 @@ class Compiler:
             return self.parameters.add(value, Uuid(), lambda text: from_global(prefix, storable(text, name), path=name))
         if named.name == "String":
             return self.parameters.add(value, Text(), lambda text: storable(text, name))
-        return self.parameters.add(value, _SQL_TYPES[named.name])
+        if named.name == "Moment":
+            return self.parameters.add(value, DateTime(timezone=True), lambda at: check(moment_to_datetime(at)))
+        return self.parameters.add(value, _SQL_TYPES[named.name], check)
 
     def _listing(
         self,

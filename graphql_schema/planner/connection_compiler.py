@@ -65,6 +65,14 @@ class ConnectionCompiler:
             statement = statement.select_from(page).having(ONE_ROW)
         return statement.scalar_subquery()
 
+    def rows(self, nodes: list[FieldNode], cost: Cost) -> Select[Any]:
+        """The page as rows of cursor and node. Its size is the server's own and may exceed a client's."""
+        self.one_more = self.placed = False
+        self.check_size = int
+        page = self._page()
+        body = self._node_object(nodes, page, cost)
+        return select(page.c["$cursor"].label("cursor"), body.label("body")).select_from(page)
+
     def _needs_more(self, selected: Selected) -> bool:
         """Whether one row past the page must be looked for."""
         wanted = "hasPreviousPage" if self.backward else "hasNextPage"
@@ -89,8 +97,7 @@ class ConnectionCompiler:
                 cost.add(own=5)
                 return self._figures().total_count()
             case "aggregates":
-                cost.add(own=20)
-                return self._figures().aggregates(self._object_type("aggregates"), nodes)
+                return self._figures().aggregates(self._object_type("aggregates"), nodes, cost)
             case "groupedAggregates":
                 return self._figures().grouped(self.of, nodes, cost)
         raise NotPlanned

@@ -18,6 +18,12 @@ class InvalidArgument(AppError):
         super().__init__(f"Argument '{argument}': {message}", argument=argument)
 
 
+class NotExportable(AppError):
+    """A whole connection cannot be read in the way that the operation asks."""
+
+    code = "NOT_EXPORTABLE"
+
+
 class TooCostly(AppError):
     code = "COST_LIMIT_EXCEEDED"
 

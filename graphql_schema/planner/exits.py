@@ -6,6 +6,7 @@ Rows arrive as the JSON that Postgres built, keyed by response key, so a resolve
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from graphql import (
     get_named_type,
     is_list_type,
 )
+from strawberry.dataloader import DataLoader
 
 from graphql_schema.planner.connections import VIRTUAL
 from graphql_schema.planner.mapping import MAPS, PLAN, ROOT_PLANS, Entity, Python
@@ -88,16 +90,26 @@ def _entity_resolver(name: str) -> Resolver:
         if key is None:
             return None
         key = key if isinstance(key, UUID) else UUID(key)
-        context = info.context
-        planner, principal, variables = context.services.planner, context.principal, context.variables
-        of = get_named_type(info.return_type)
-        plan = planner.entities(
-            context.document, field_path(info), of, info.field_nodes, variables, principal.role, feed=True
-        )
-        found = await planner.read(plan, principal, variables, [key])
-        return orjson.loads(found[key]) if key in found else None
+        path = field_path(info)
+        fields = tuple(step for step in path if not isinstance(step, int))
+        if fields == path:
+            return (await _entities(info, path, [key]))[0]
+        # In a list, all that the operation asks for at this place is read by one statement.
+        loaders = info.context.loaders
+        if fields not in loaders:
+            loaders[fields] = DataLoader(partial(_entities, info, fields))
+        return await loaders[fields].load(key)
 
     return resolve
+
+
+async def _entities(info: Info, path: tuple[Hashable, ...], keys: list[UUID]) -> list[Any]:
+    context = info.context
+    planner, principal, variables = context.services.planner, context.principal, context.variables
+    of = get_named_type(info.return_type)
+    plan = planner.entities(context.document, path, of, info.field_nodes, variables, principal.role, feed=True)
+    found = await planner.read(plan, principal, variables, keys)
+    return [orjson.loads(found[key]) if key in found else None for key in keys]
 
 
 def _by_hidden_type(original: Any) -> Any:

@@ -23,6 +23,8 @@ _FALSE: ColumnElement[bool] = literal_column("false")
 class FilterCompiler:
     """Compiles one filter over one alias; counts its conditions, the empty ones too, against the bound."""
 
+    argument = "where"
+
     def __init__(self, mapping: ConnectionMap, columns: Any, parameter: Parameter, child: Child | None = None) -> None:
         self._mapping, self._columns, self._parameter = mapping, columns, parameter
         self._child = child
@@ -30,7 +32,7 @@ class FilterCompiler:
 
     def compile(self, where: dict[str, Symbol], depth: int = 1) -> ColumnElement[bool]:
         if depth > MOST_FILTER_DEPTH:
-            raise InvalidArgument("where", f"may be nested {MOST_FILTER_DEPTH} deep")
+            raise InvalidArgument(self.argument, f"may be nested {MOST_FILTER_DEPTH} deep")
         given = {name: value for name, value in where.items() if value is not None}
         lists = {name: given.pop(name) for name in self._mapping.lists if name in given}
         comparisons = self._comparisons({name: value for name, value in given.items() if name not in _LOGIC})
@@ -41,9 +43,12 @@ class FilterCompiler:
     def _comparisons(self, given: dict[str, Symbol]) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = []
         for name, how in given.items():
-            column, kind = self._mapping.filters[name]
-            conditions += compare(self._columns[column], how, kind, self._parameter)
+            conditions += self._comparison(name, how)
         return conditions
+
+    def _comparison(self, name: str, how: Symbol) -> list[ColumnElement[bool]]:
+        column, kind = self._mapping.filters[name]
+        return compare(self._columns[column], how, kind, self._parameter)
 
     def _lists(self, given: dict[str, Symbol], depth: int) -> list[ColumnElement[bool]]:
         return [
@@ -78,4 +83,4 @@ class FilterCompiler:
     def _count(self, more: int) -> None:
         self._conditions += more
         if self._conditions > MOST_CONDITIONS:
-            raise InvalidArgument("where", f"may hold {MOST_CONDITIONS} conditions")
+            raise InvalidArgument(self.argument, f"may hold {MOST_CONDITIONS} conditions")

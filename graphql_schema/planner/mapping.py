@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import strawberry
 from graphql import FieldNode, GraphQLObjectType
-from sqlalchemy import ColumnElement, FromClause, Uuid, bindparam
+from sqlalchemy import ColumnElement, FromClause, Select, Uuid, bindparam
 from strawberry.types.base import get_object_definition
 
 from app.auth.roles import Permission
@@ -66,11 +66,25 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """An object made of the columns of one row that a sub-select computes from this row and the arguments.
+
+    `checks` look at arguments before anything runs: each returns its value or raises AppError.
+    """
+
+    build: Callable[..., Select[Any]]
+    checks: Mapping[str, Callable[[Any], Any]]
+    cost: int
+    needs: Permission | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class One:
     """At most one row of another table. `on` gets the parent row, the child row and the arguments as parameters."""
 
     on: Callable[..., ColumnElement[bool]]
     needs: Permission | None = None
+    of: Any = None  # the other type, as an annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +120,15 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """A field that Python resolves from the named columns of its row."""
+    """A field that Python resolves from the named columns of its row.
+
+    At the root it may give entities, in a list of as many as its argument `first` says, up to `most`.
+    """
 
     requires: tuple[str, ...] = ()
     cost: int = 1
     needs: Permission | None = None
+    most: int = 1
 
 
 def plan_of(of: GraphQLObjectType, node: FieldNode) -> Any:
@@ -179,10 +197,10 @@ def entity(description: str) -> Any:
 
 
 def python(
-    description: str, *, requires: tuple[str, ...] = (), cost: int = 1, needs: Permission | None = None
+    description: str, *, requires: tuple[str, ...] = (), cost: int = 1, needs: Permission | None = None, most: int = 1
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorates a resolver `(self, info) -> …` whose `self` is a mapping of the required columns."""
-    made: Any = strawberry.field(description=description, metadata={PLAN: Python(requires, cost, needs)})
+    made: Any = strawberry.field(description=description, metadata={PLAN: Python(requires, cost, needs, most)})
     return made  # type: ignore[no-any-return]
 
 
@@ -201,6 +219,22 @@ def listing(
     return planned_field(returned, {}, description, Listing(on, order, most, needs))
 
 
+def derived(
+    type_name: str,
+    module: str,
+    description: str,
+    build: Callable[..., Select[Any]],
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Callable[[Any], Any]] | None = None,
+    cost: int = 1,
+    needs: Permission | None = None,
+) -> Any:
+    """`build` gets the row and the arguments as parameters; its tables must be limited to the row's team."""
+    plan = Derived(build, checks or {}, cost, needs)
+    return planned_field(lazily(type_name, module), arguments or {}, description, plan)
+
+
 def one(
     type_name: str,
     module: str,
@@ -213,7 +247,8 @@ def one(
 ) -> Any:
     """`arguments` maps a Python name to its annotation, such as `Annotated[str, strawberry.argument(…)]`."""
     returned = lazily(type_name, module)
-    return planned_field(returned | None if nullable else returned, arguments or {}, description, One(on, needs))
+    plan = One(on, needs, returned)
+    return planned_field(returned | None if nullable else returned, arguments or {}, description, plan)
 
 
 def planned_field(returned: Any, arguments: Mapping[str, Any], description: str, plan: Any) -> Any:
@@ -234,3 +269,13 @@ def lazily(type_name: str, module: str) -> Any:
 def listed(of: Any) -> Any:
     """The type of a list whose items' type is known only at run time."""
     return GenericAlias(list, (of,))
+
+
+def described(annotation: Any, description: str) -> Any:
+    """An argument of a planned field."""
+    return Annotated[annotation, strawberry.argument(description=description)]
+
+
+def optional(name: str, description: str) -> Any:
+    """A member of an input that may be left out."""
+    return strawberry.field(name=name, default=strawberry.UNSET, description=description)

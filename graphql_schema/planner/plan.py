@@ -19,15 +19,16 @@ from app.auth.roles import Role, allowed
 from app.db.engine import Database
 from app.errors import TookTooLong, Unauthenticated
 from graphql_schema.answer import Document
-from graphql_schema.planner.arguments import Variables, shape
+from graphql_schema.planner.arguments import Variables, arguments_of, shape
 from graphql_schema.planner.cache import PlanCache
 from graphql_schema.planner.compiler import Compiler
 from graphql_schema.planner.connections import CONNECTIONS
 from graphql_schema.planner.cost import Cost
-from graphql_schema.planner.errors import NotPlanned
+from graphql_schema.planner.errors import InvalidArgument, NotPlanned
 from graphql_schema.planner.filter_compiler import FilterCompiler
 from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
 from graphql_schema.planner.payloads import payload_entities
+from graphql_schema.planner.rows import AskedRows, asked_rows, rows_statement
 from graphql_schema.planner.selection import Selection
 from graphql_schema.planner.sql import Pairs, json_object
 
@@ -108,8 +109,13 @@ class Planner:
                 plan = self.field(document, (name, key), of, nodes, variables, role)
                 total += plan.cost.total(variables)
                 plan.check(variables)
+            elif isinstance(declared, Python):
+                definition = of.fields[nodes[0].name.value]
+                total += declared.cost + _rows(declared, definition, nodes[0], variables) * self._cost_of_entities(
+                    document, (name, key), selection, definition, nodes, variables, role
+                )
             elif nodes[0].name.value != "__typename":
-                total += declared.cost if isinstance(declared, Python) else INTROSPECTION_COST
+                total += INTROSPECTION_COST
         return total
 
     def cost_of_payloads(self, document: Document, name: str | None, variables: Variables, role: Role) -> int:
@@ -127,10 +133,25 @@ class Planner:
             needs = definition.extensions["strawberry-definition"].metadata.get(NEEDS) if definition else None
             if definition is None or (needs is not None and not allowed(role, needs)):
                 continue
-            for path, entity, asked in payload_entities(self._schema, selection, definition, nodes):
-                plan = self.entities(document, (name, key, path), entity, asked, variables, role, feed=True)
-                plan.check(variables)
-                total += plan.cost.total(variables)
+            total += self._cost_of_entities(document, (name, key), selection, definition, nodes, variables, role)
+        return total
+
+    def _cost_of_entities(
+        self,
+        document: Document,
+        path: tuple[Hashable, ...],
+        selection: Selection,
+        definition: GraphQLField,
+        nodes: list[FieldNode],
+        variables: Variables,
+        role: Role,
+    ) -> int:
+        """What is read of the entities that a resolved field gives, for each object that it gives."""
+        total = 0
+        for key, entity, asked in payload_entities(self._schema, selection, definition, nodes):
+            plan = self.entities(document, (*path, key), entity, asked, variables, role, feed=True)
+            plan.check(variables)
+            total += plan.cost.total(variables)
         return total
 
     def entities(
@@ -185,6 +206,31 @@ class Planner:
 
         return self._planned(document, ("matching", name, path), variables, role, compile_)
 
+    def asked_rows(self, document: Document, name: str | None, variables: Variables) -> AskedRows:
+        """The connection that an operation wants to be read as rows; raises NotExportable, InvalidArgument."""
+        selection = Selection(self._schema, document.ast, variables)
+        return asked_rows(self._query_type, selection, document.operations[name], variables)
+
+    def rows(self, document: Document, name: str | None, variables: Variables, role: Role, *, onward: bool) -> Plan:
+        """The statement that reads a stretch of an operation's one connection, for `run_rows`.
+
+        `onward`: from the row behind a cursor. Raises NotPlanned when some field needs Python.
+        """
+
+        def compile_() -> Plan:
+            compiler, cost = self._compiler(document, variables, role, feed=False), Cost()
+            asked = asked_rows(self._query_type, compiler.selection, document.operations[name], variables)
+            return _plan(compiler, rows_statement(compiler, asked, cost, onward=onward), cost)
+
+        return self._planned(document, ("rows", name, onward), variables, role, compile_)
+
+    async def run_rows(self, plan: Plan, principal: Principal, variables: Variables) -> list[tuple[str, bytes]]:
+        """Cursor and JSON of each row; `variables` also hold SIZE and CURSOR. Raises Unauthenticated, TookTooLong."""
+        found = await _timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables)))
+        if not found[0][0]:
+            raise Unauthenticated(DEAD_KEY)
+        return [(row[1], row[2]) for row in found if row[1] is not None]
+
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died."""
         answer = await _timely(self._database.fetchval(plan.sql, *plan.arguments(principal, variables)))
@@ -233,6 +279,16 @@ def _compiled(compile_: Callable[[], Plan]) -> Plan | None:
         return compile_()
     except NotPlanned:
         return None
+
+
+def _rows(declared: Python, definition: GraphQLField, node: FieldNode, variables: Variables) -> int:
+    first = arguments_of(definition, node, variables).get("first")
+    if first is None:
+        return declared.most
+    asked: int = first.read(variables)
+    if not 1 <= asked <= declared.most:
+        raise InvalidArgument("first", f"must be 1 to {declared.most}, not {asked}")
+    return asked
 
 
 def _guarded(compiler: Compiler, pairs: Pairs, cost: Cost) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Subquery, Table, Text, cast, func, select
+from sqlalchemy import Column, ColumnElement, Subquery, Table, Text, cast, func, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.types import Double
 
@@ -46,7 +46,12 @@ _UNITS = {
 def _shown(table: Table, column: Column[Any]) -> ColumnElement[Any]:
     """Divided, not multiplied: the quotient is the very number that a client writes, so that `eq` finds it."""
     unit = _UNITS[table].get(column.name)
-    return column if unit is None else (cast(column, Double) / unit).label(column.name)
+    return column if unit is None else (cast(column, Double) / _constant(unit)).label(column.name)
+
+
+def _constant(number: int) -> ColumnElement[float]:
+    """In the statement's text: as a parameter it would be converted again for every row."""
+    return literal_column(f"{number}::float8", Double)
 
 
 def _columns(table: Table, *but: str) -> list[ColumnElement[Any]]:

@@ -61,7 +61,7 @@ class RoutingPolicy(Node):
 @strawberry.type(description="An agent that was scored for a decision.")
 class RoutingCandidate:
     place: int = column("Its rank among the candidates, from 1, the best.", filter=True, order=True)
-    selected: bool = column("Whether it was selected to answer.", filter=True, group=True)
+    selected: bool = column("Whether it was selected to answer.", filter=True, group=True, aggregate=True)
     overall: float = column("The weighted sum of its four signals, 0 to 1.", filter=True, order=True, aggregate=True)
     skill_match: float = column("How well its skills match, 0 to 1.", filter=True, order=True, aggregate=True)
     past_performance: float = column(
@@ -140,8 +140,9 @@ class RoutingDecision(Node):
         "addressed, 0 when nobody was selected.", filter=True, order=True, aggregate=True,
     )  # fmt: skip
     fallback_used: bool = column(
-        "Whether no agent matched, so that the default agent answers, or nobody.", filter=True, group=True
-    )
+        "Whether no agent matched, so that the default agent answers, or nobody.",
+        filter=True, group=True, aggregate=True,
+    )  # fmt: skip
     warning: str | None = column("What the user should be told; null: nothing.", filter=True)
     complexity: float = column("How much the message asks for, 0 to 10.", filter=True, order=True, aggregate=True)
     complexity_length: float = column("How long it is, 0 to 10.", filter=True, order=True, aggregate=True)
@@ -266,4 +267,4 @@ class RoutingDecision(Node):
 
 publish_connection(RoutingPolicy)
 publish_connection(RoutingCandidate, default_order="place")
-publish_connection(RoutingDecision)
+publish_connection(RoutingDecision, words={"query_words": "The words of the message."})

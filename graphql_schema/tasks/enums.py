@@ -52,7 +52,7 @@ publish_enum(
         models.AttemptOutcome.TIMED_OUT: "The task's time ran out.",
         models.AttemptOutcome.LOST: "No heartbeat came before the lease ran out.",
         models.AttemptOutcome.CANCELLED: "The task was cancelled.",
-        models.AttemptOutcome.RELEASED: "The task was given to another agent.",
+        models.AttemptOutcome.RELEASED: "Given back unfinished: its worker was stopped, or another agent got the task.",
     },
 )
 publish_enum(

@@ -33,6 +33,7 @@ from graphql_schema.tasks.types import Task, ToolCall
 UNSET = strawberry.UNSET
 DEFAULT_LEASE_S = 30
 MOST_WAIT_S = 10
+MOST_ARGUMENTS = 100_000  # bytes
 _POLL_S = 0.25
 _LEASE_TEXT = f"How long the claim holds without a heartbeat, {LEASE_S[0]} to {LEASE_S[-1]} seconds."
 _TOKENS_TEXT = "Tokens that this attempt has used so far, in all."
@@ -83,7 +84,9 @@ class HeartbeatTaskInput(ClaimedTaskInput):
 @strawberry.input(description="A tool call that was made.")
 class RecordToolCallInput(ClaimedTaskInput):
     name: str = strawberry.field(description="The tool's name, 1 to 120 characters.")
-    arguments: JSON | None = strawberry.field(default=None, description="What it was called with, as an object.")
+    arguments: JSON | None = strawberry.field(
+        default=None, description="What it was called with, as an object: at most 100,000 bytes, 20 deep."
+    )
     result: str | None = strawberry.field(default=None, description="What it answered, up to 100,000 characters.")
     error: str | None = strawberry.field(default=None, description="Why it failed, up to 10,000 characters.")
     created_task_id: strawberry.ID | None = strawberry.field(
@@ -167,6 +170,7 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
     if not 0 <= input.wait_seconds <= MOST_WAIT_S:
         raise InvalidInput.of("waitSeconds", f"must be 0 to {MOST_WAIT_S}")
     agent_id, services = _worker_id(context, input), context.services
+    _lease(input.lease_seconds)
     for _ in range(int(input.wait_seconds / _POLL_S)):
         if await queries.has_work(
             services.database, team_id=context.principal.team_id, agent_id=agent_id, types=input.types
@@ -207,12 +211,14 @@ async def heartbeat_task(work: Work, input: HeartbeatTaskInput) -> TaskPayload:
 
 
 @mutation(
-    "Keeps a tool call of the attempt. One more than the task allows fails it for good: look at its status.",
+    "Keeps a tool call of the attempt. One more than the task allows fails it for good: look at the task's status.",
     needs=Permission.WORK_TASKS,
     refusals=(NotFound, ClaimLost, AuthorityExceeded),
 )
 async def record_tool_call(work: Work, input: RecordToolCallInput) -> ToolCallPayload:
     created = from_global(Prefix.TASK, input.created_task_id, path="createdTaskId") if input.created_task_id else None
+    if input.arguments is not None:
+        require_document("arguments", input.arguments, most_bytes=MOST_ARGUMENTS)
     call = parsed(ToolCallSpec, given(input, "name", "arguments", "result", "error", "started_at"))
     task, kept = await tool_calls.record(work.session, **_claim(work, input), call=call, created_task_id=created)
     return ToolCallPayload(tool_call=kept.id, task=task.id)  # type: ignore[arg-type]

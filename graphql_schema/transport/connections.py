@@ -1,4 +1,4 @@
-"""Counts the WebSockets and event streams that each key holds open in this process."""
+"""Counts what each key holds open in this process: WebSockets with event streams, and exports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from app.config import Settings
 from app.errors import RateLimited
 from app.observability import metrics
 
@@ -15,8 +14,8 @@ RETRY_AFTER_S = 10
 
 
 class OpenConnections:
-    def __init__(self, settings: Settings) -> None:
-        self._most = settings.max_sockets_per_key
+    def __init__(self, most: int, *, of: str = "connections") -> None:
+        self._most, self._of = most, of
         self._open: Counter[UUID] = Counter()
 
     @contextmanager
@@ -24,7 +23,7 @@ class OpenConnections:
         """Raises RateLimited when the key holds as many as it may."""
         if self._open[key_id] >= self._most:
             raise RateLimited(
-                f"This key holds {self._most} connections open, which is the most that it may. Close one first.",
+                f"This key holds {self._most} {self._of} open, which is the most that it may. Close one first.",
                 limit=self._most,
                 retry_after_s=RETRY_AFTER_S,
             )

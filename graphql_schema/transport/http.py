@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,21 +11,19 @@ from graphql import OperationType
 
 from app.auth.principal import Principal
 from app.config import Settings
-from app.errors import AppError
 from app.observability import metrics
-from app.observability.access_log import AccessLog
 from graphql_schema.answer import Answer, Operation, refusal
-from graphql_schema.errors import masked
-from graphql_schema.transport.authentication import Authenticator, public_part
-from graphql_schema.transport.body import ClientGone, read_body, unless_gone
+from graphql_schema.transport.authentication import Authenticator
+from graphql_schema.transport.body import unless_gone
 from graphql_schema.transport.connections import OpenConnections
 from graphql_schema.transport.deadlines import Deadlines
+from graphql_schema.transport.endpoint import Endpoint
 from graphql_schema.transport.exchange import Exchange
 from graphql_schema.transport.intake import Executor, Intake
-from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, is_json, negotiate
+from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, negotiate
 from graphql_schema.transport.rate_limit import RateLimiter
-from graphql_schema.transport.refusals import HttpRefusal, Refused, from_app_error
-from graphql_schema.transport.request import GraphQLRequest, from_body, from_query_string, names_operation
+from graphql_schema.transport.refusals import HttpRefusal
+from graphql_schema.transport.request import GraphQLRequest, names_operation
 from graphql_schema.transport.sse import EventStream, Receive, Send
 
 log = structlog.get_logger(__name__)
@@ -44,7 +41,7 @@ _NO_STREAM = (
 )
 
 
-class GraphQLEndpoint:
+class GraphQLEndpoint(Endpoint):
     """The endpoint without its WebSocket. `closing` ends all streams; without `graphiql` browsers are refused."""
 
     def __init__(
@@ -59,33 +56,13 @@ class GraphQLEndpoint:
         closing: asyncio.Event,
         graphiql: ASGIApp | None = None,
     ) -> None:
+        super().__init__(intake, authenticator, limiter, settings)
         self._executor = executor
-        self._intake = intake
-        self._authenticator = authenticator
-        self._limiter = limiter
         self._connections = connections
         self._closing = closing
         self._graphiql = graphiql
-        self._most_bytes = settings.max_body_bytes
         self._timeout_s = settings.operation_timeout_s
         self._deadlines = Deadlines(settings.operation_timeout_s)
-        self._access_log = AccessLog(settings)
-
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope, receive, send, self._limiter)
-        try:
-            await self._serve(exchange)
-        except Refused as refused:
-            await exchange.answer(refused.answer)
-        except HttpRefusal as error:
-            await exchange.answer(from_app_error(error), status=error.status, headers=error.headers)
-        except AppError as error:
-            await exchange.answer(from_app_error(error))
-        except ClientGone:
-            return
-        except Exception as error:
-            await self._failed(exchange, error)
-        self._record(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
         request = await _READERS.get(exchange.method, GraphQLEndpoint._unknown_method)(self, exchange)
@@ -102,21 +79,14 @@ class GraphQLEndpoint:
 
     async def _post(self, exchange: Exchange) -> GraphQLRequest | None:
         self._negotiate(exchange)
-        if not is_json(exchange.content_type):
-            raise HttpRefusal(
-                415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as `Content-Type: application/json`, in UTF-8."
-            )
-        await self._authenticate(exchange)
-        return from_body(await read_body(exchange.receive, exchange.content_length, self._most_bytes))
+        return await self._posted(exchange)
 
     async def _get(self, exchange: Exchange) -> GraphQLRequest | None:
-        asked: bytes = exchange.scope["query_string"]
-        if not names_operation(asked) and negotiate(exchange.accept, page=True) is Media.HTML:
+        if not names_operation(exchange.scope["query_string"]) and negotiate(exchange.accept, page=True) is Media.HTML:
             await self._page(exchange)
             return None
         self._negotiate(exchange)
-        await self._authenticate(exchange)
-        return from_query_string(asked)
+        return await self._named_by_url(exchange)
 
     async def _options(self, exchange: Exchange) -> GraphQLRequest | None:
         await exchange.text(204, "", [_ALLOW])
@@ -139,11 +109,6 @@ class GraphQLEndpoint:
         if media is None:
             raise HttpRefusal(406, "NOT_ACCEPTABLE", NOT_ACCEPTABLE)
         exchange.media = media
-
-    async def _authenticate(self, exchange: Exchange) -> None:
-        header = exchange.authorization.decode("latin-1") if exchange.authorization is not None else None
-        known = self._authenticator.known(header) if header is not None else None
-        exchange.principal = known or await self._authenticator.principal(header, exchange.address)
 
     async def _executed(self, exchange: Exchange, operation: Operation, principal: Principal) -> Answer:
         """What costs much and changes nothing is stopped when the client leaves; raises ClientGone then."""
@@ -176,32 +141,6 @@ class GraphQLEndpoint:
             exchange.status = 200
             await EventStream(exchange.send, exchange.receive, self._closing).run(exchange.common_headers(), payloads)
 
-    async def _failed(self, exchange: Exchange, error: Exception) -> None:
-        message, extensions = masked(error)
-        if exchange.status == 0:
-            await exchange.answer(refusal(message, status=500, **extensions))
-
-    def _record(self, exchange: Exchange) -> None:
-        seconds = time.perf_counter() - exchange.started
-        operation, principal = exchange.operation, exchange.principal
-        kind = operation.type.value if operation else "none"
-        transport = "sse" if exchange.media is Media.EVENTS else "http"
-        # How long a stream was watched says nothing of how fast we are.
-        streamed = kind == "subscription" and exchange.status == 200
-        metrics.record(transport, kind, _outcome(exchange.status), None if streamed else seconds)
-        if self._access_log.on:
-            self._access_log.write(
-                exchange.request_id.decode(),
-                exchange.status,
-                seconds,
-                method=exchange.method,
-                path=exchange.scope["path"],
-                operation=operation.name if operation else None,
-                kind=kind,
-                role=principal.role if principal else None,
-                key=public_part(principal.secret) if principal else None,
-            )
-
 
 _READERS = {
     "POST": GraphQLEndpoint._post,
@@ -220,7 +159,3 @@ def _refuse_misplaced(operation: Operation, exchange: Exchange) -> None:
         )
     if operation.type is OperationType.SUBSCRIPTION and exchange.media is not Media.EVENTS:
         raise HttpRefusal(400, "SUBSCRIPTION_NEEDS_STREAM", _NO_STREAM)
-
-
-def _outcome(status: int) -> str:
-    return "ok" if status < 400 else "refused" if status < 500 else "failed"

@@ -75,21 +75,22 @@ class Intake:
         try:
             cost = self._executor.cost(operation, principal)
         except AppError:
-            await self._spend(principal, REFUSED_POINTS)  # finding out has cost CPU, if no rows
+            await self.spend(principal, REFUSED_POINTS)  # finding out has cost CPU, if no rows
             raise
-        return await self._spend(principal, cost)
+        return await self.spend(principal, cost)
 
     async def _read(self, text: str, principal: Principal) -> Document | list[GraphQLError]:
         """Read a new text. A long one is charged beforehand, a refused one afterwards: both cost CPU, not rows."""
         cost = len(text) // CHARS_A_POINT if len(text) <= self._longest else 0
         if len(text) > FREE_CHARS:
-            await self._spend(principal, cost)
+            await self.spend(principal, cost)
         document = self._documents.get(text)
         if isinstance(document, list) and len(text) <= FREE_CHARS:
-            await self._spend(principal, 1 + cost)
+            await self.spend(principal, 1 + cost)
         return document
 
-    async def _spend(self, principal: Principal, cost: int) -> RateState:
+    async def spend(self, principal: Principal, cost: int) -> RateState:
+        """Raises RateLimited."""
         try:
             return self._limiter.try_spend(principal.key_id, cost) or await self._limiter.spend(principal.key_id, cost)
         except RateLimited:

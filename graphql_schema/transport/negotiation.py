@@ -20,6 +20,7 @@ class Media(Enum):
 
 _BY_WILDCARD = (Media.JSON, Media.GRAPHQL)
 _LONGEST_CACHED = 300
+Ranges = list[tuple[str, float]]  # media type and quality
 
 
 def negotiate(accept: bytes | None, *, page: bool = False) -> Media | None:
@@ -30,13 +31,13 @@ def negotiate(accept: bytes | None, *, page: bool = False) -> Media | None:
 
 
 def _choose(accept: bytes, page: bool) -> Media | None:
-    ranges = [_parse(part) for part in accept.decode("latin-1").split(",") if part.strip()]
+    ranges = read_ranges(accept)
     if not ranges:
         return Media.JSON
     best: tuple[float, int] = (0.0, 0)
     chosen = None
     for media in Media:
-        rank = _rank(media, ranges)
+        rank = rank_of(media.value, ranges, wild=media in _BY_WILDCARD)
         if rank > best and (page or media is not Media.HTML):
             best, chosen = rank, media
     return chosen
@@ -45,11 +46,17 @@ def _choose(accept: bytes, page: bool) -> Media | None:
 _cached = lru_cache(maxsize=512)(_choose)
 
 
-def _rank(media: Media, ranges: list[tuple[str, float]]) -> tuple[float, int]:
-    """Quality and earliness by the most specific range that covers the media type; (0, 0) when none does."""
-    main = media.value.split("/")[0]
-    wildcards = [f"{main}/*", "*/*"] if media in _BY_WILDCARD else []
-    for name in [media.value, *wildcards]:
+def read_ranges(accept: bytes) -> Ranges:
+    return [_parse(part) for part in accept.decode("latin-1").split(",") if part.strip()]
+
+
+def rank_of(media: str, ranges: Ranges, *, wild: bool) -> tuple[float, int]:
+    """Quality and earliness by the most specific range that covers the media type; (0, 0) when none does.
+
+    `wild`: whether a wildcard may mean it.
+    """
+    wildcards = [media.split("/")[0] + "/*", "*/*"] if wild else []
+    for name in [media, *wildcards]:
         for position, (found, quality) in enumerate(ranges):
             if found == name:
                 return (quality, -position) if quality > 0 else (0.0, 0)

@@ -56,7 +56,7 @@ class EventStream:
         pump = asyncio.create_task(self._pump(payloads))
         ends: list[asyncio.Task[Any]] = [
             pump,
-            asyncio.create_task(self._disconnected()),
+            asyncio.create_task(disconnected(self._receive)),
             asyncio.create_task(self._closing.wait()),
         ]
         try:
@@ -64,7 +64,7 @@ class EventStream:
                 if time.monotonic() - self._sent_at >= self._keep_alive_s:
                     await self._write(_COMMENT)
         finally:
-            await _stop(ends)
+            await stop(ends)
         await self._end(completed=not pump.cancelled() and pump.result())
 
     async def _pump(self, payloads: AsyncIterator[bytes]) -> bool:
@@ -82,10 +82,6 @@ class EventStream:
             return False
         return True
 
-    async def _disconnected(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-
     async def _write(self, chunk: bytes) -> None:
         self._sent_at = time.monotonic()
         await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -96,7 +92,13 @@ class EventStream:
         await self._send({"type": "http.response.body", "body": _COMPLETE if completed else b""})
 
 
-async def _stop(tasks: list[asyncio.Task[Any]]) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Returns when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def stop(tasks: list[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)

@@ -16,6 +16,8 @@ def upgrade() -> None:
     op.execute("set local lock_timeout = '5s'")
     op.add_column("task_attempt", sa.Column("model", sa.String(120), nullable=True))
     op.add_column("task_attempt", sa.Column("metadata", postgresql.JSONB(none_as_null=True), nullable=True))
+    op.add_column("task", sa.Column("waits", sa.SmallInteger(), server_default="0", nullable=False))
+    op.create_index("ix_tool_call_attempt", "tool_call", ["attempt_id", "id"])
     op.create_index(
         "ix_task_next",
         "task",
@@ -34,5 +36,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index("uq_task_claim_token", "task")
     op.drop_index("ix_task_next", "task")
+    op.drop_index("ix_tool_call_attempt", "tool_call")
+    op.drop_column("task", "waits")
     op.drop_column("task_attempt", "metadata")
     op.drop_column("task_attempt", "model")

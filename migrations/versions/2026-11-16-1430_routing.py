@@ -193,6 +193,9 @@ def upgrade() -> None:
     op.create_index(
         "ix_routing_decision_words", "routing_decision", ["query_words"], unique=False, postgresql_using="gin"
     )
+    # The vector is as large as all the rest of a row and seldom read: beside the table it does not slow its scans.
+    op.execute("alter table routing_decision alter column embedding set storage external")
+    op.execute("alter table routing_decision set (toast_tuple_target = 600)")
     op.create_table(
         "routing_candidate",
         sa.Column("decision_id", sa.Uuid(), nullable=False),
@@ -209,7 +212,8 @@ def upgrade() -> None:
         sa.Column("overall", sa.Integer(), nullable=False),
         sa.Column("matching_skills", postgresql.ARRAY(sa.Text()), server_default="{}", nullable=False),
         sa.CheckConstraint(
-            "least(skill_match, past_performance, personality_fit, load_balance) >= 0 and greatest(skill_match, past_performance, personality_fit, load_balance) <= 10000",
+            "least(skill_match, past_performance, personality_fit, load_balance) >= 0 "
+            "and greatest(skill_match, past_performance, personality_fit, load_balance) <= 10000",
             name=op.f("ck_routing_candidate_signals"),
         ),
         sa.ForeignKeyConstraint(

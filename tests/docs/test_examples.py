@@ -1,9 +1,9 @@
 """Every example in the README and the docs works as it stands.
 
 A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
-given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's. What the page on
-delegation turns on first is on. A subscription has to catch up. A `bash` block is run by bash, in order within its
-page.
+given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's, `$decision` for a
+routing decision's. What the page on delegation turns on first is on. A subscription has to catch up. A `bash` block is
+run by bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,15 @@ from tests.fixtures.parley import Parley
 
 PAGES = [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
 OTHERWISE = {"extend.md"}  # its examples need a type of their own and are run against a copy of the project
-FENCE = re.compile(r"^```(graphql|bash)\n(.*?)^```$", re.S | re.M)
+FENCE = re.compile(r"^```(graphql|bash|python)\n(.*?)^```$", re.S | re.M)
 KEY = "parley_key_of_the_documentation_tests"
 STREAM_S = "2"
+ROUTE = """mutation ($text: String!) {
+  setFeatureFlags(
+    input: { flags: [{ flag: AGENT_COLLABORATION, enabled: true }, { flag: EXPERT_GATE, enabled: true }] }
+  ) { __typename }
+  routeMessage(input: { text: $text }) { __typename }
+}"""
 
 
 def examples(language: str) -> list[tuple[str, str]]:
@@ -38,13 +45,17 @@ def examples(language: str) -> list[tuple[str, str]]:
     return found
 
 
+# The analysts' page changes nothing: its examples share one server.
+ONE_BY_ONE = [(name, text) for name, text in examples("graphql") if not name.startswith("analyse.md")]
+
+
 @pytest.fixture
 async def demo(parley: Parley, tmp_path: Path) -> Parley:
     await ensure_demo(parley.settings.model_copy(update={"demo_key": KEY, "data_dir": tmp_path}))
     return parley
 
 
-@pytest.mark.parametrize(("name", "text"), examples("graphql"), ids=[name for name, _ in examples("graphql")])
+@pytest.mark.parametrize(("name", "text"), ONE_BY_ONE, ids=[name for name, _ in ONE_BY_ONE])
 async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
     colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
@@ -56,6 +67,8 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
 
     needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
+    if "decision" in variables:
+        variables["decision"] = await routed(demo)
     if "task" in variables:
         variables["task"] = await delegated(demo, agent, colleague)
 
@@ -66,6 +79,12 @@ async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
         assert None not in data.values(), data
         if node.operation is OperationType.MUTATION:
             assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+
+
+async def routed(demo: Parley) -> str:
+    """A decision, as the page on routing makes one."""
+    made = await demo.run(dict(examples("graphql"))["routing.md:2"], secret=KEY)
+    return str(made["routeMessage"]["decision"]["id"])
 
 
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:
@@ -92,19 +111,57 @@ async def test_bash_examples_of_the_readme(demo: Parley) -> None:
     script = "\n".join(blocks).replace("http://localhost:8000", demo.url).replace("parley_…", KEY)
     script = script.replace("curl -sN", f"curl -sN --max-time {STREAM_S}")
 
-    process = await asyncio.create_subprocess_exec(
-        "bash", "-c", script, stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]}
-    )
-    output = (await process.communicate())[0].decode()
+    output = await output_of("bash", "-c", script)
 
     assert '"role" : "ADMIN"' in output or '"role":"ADMIN"' in output
     assert '"__typename":"AgentPayload"' in output
     assert '"CaughtUp"' in output
 
 
+async def test_examples_of_the_exports_page(demo: Parley) -> None:
+    (shell,), (python,) = (
+        [text.replace("http://localhost:8000", demo.url).replace("parley_…", KEY) for name, text in examples(language)
+         if name.startswith("export.md")]
+        for language in ("bash", "python")
+    )  # fmt: skip
+
+    table, lines = await output_of("bash", "-c", shell), await output_of(sys.executable, "-c", python)
+
+    assert table.startswith("slug,name,status,traits.humor,skills\r\n")
+    assert table.count("\r\n") == lines.count("\n") + 1 > 2
+    assert " kyra\n" in lines
+
+
+async def output_of(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]}
+    )
+    return (await process.communicate())[0].decode()
+
+
 async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) -> None:
+    pages = [text for name, text in examples("graphql") if name.startswith("analyse.md")]
+    luke = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
+    for text in ("Please do a code review of my pull request", "A second code review, with a look at race conditions"):
+        routed = await demo.run(ROUTE, {"text": text}, secret=KEY)
+        assert routed["routeMessage"]["__typename"] == "RoutingDecisionPayload"
+
+    for text in pages:
+        assert await demo.run(text, {"agent": demo.home.agent_id} if "$agent" in text else None, role=Role.ANALYST)
+    answers = [await demo.run(text, {"agent": luke} if "$agent" in text else None, secret=KEY) for text in pages]
+
+    assert len(pages) >= 22
+    assert answers[0]["routingDecisions"]["groupedAggregates"] == {
+        "groups": [{"key": {"selectedAgent": {"name": "Luke", "slug": "luke"}}, "count": 2, "shareOfCount": 1.0}],
+        "hasMore": False,
+    }
+    assert answers[1]["routingDecisions"]["aggregates"]["count"] == 0
+    assert answers[1]["routingDecisions"]["aggregates"]["confidence"]["mean"] is None
+
+
+async def test_analyst_may_run_every_query_of_the_discovery_page(demo: Parley) -> None:
     for name, text in examples("graphql"):
-        if name.startswith("analyse.md"):
+        if name.startswith("discover.md"):
             assert await demo.run(text, role=Role.ANALYST)
 
 

@@ -135,6 +135,7 @@ async def test_keys_are_revoked_while_valkey_is_away(installation: Installation,
         second.end()
 
 
+@pytest.mark.timeout(150)
 async def test_the_worker_survives_both(installation: Installation) -> None:
     worker = installation.another("worker")
     worker.launch()
@@ -157,7 +158,7 @@ async def test_the_worker_survives_both(installation: Installation) -> None:
 
 async def until_jobs_ran(installation: Installation) -> None:
     """The worker makes a partition that is missing as soon as it runs."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(50):
         await drop_newest_partition(installation)
         while await partitions(installation) < PARTITIONS:  # noqa: ASYNC110
             await asyncio.sleep(0.1)

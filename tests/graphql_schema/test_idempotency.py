@@ -24,6 +24,8 @@ ANSWER = {
     "ApplyTeamPayload": "changed created",
     "RegisterDocumentsPayload": "registered",
     "ContractPayload": "contract { id name version retiredAt }",
+    "RoutingDecisionPayload": "decision { id outcome rating }",
+    "RoutingPolicyPayload": "policy { id version threshold }",
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
@@ -49,6 +51,8 @@ def inputs(parley: Parley) -> dict[str, dict[str, Any]]:
         "setTeamBudgets": {"dayUsd": 7, "monthUsd": 70},
         "saveContract": {"name": "report", "outputSchema": {"type": "object"}},
         "deleteContract": {"name": "report"},
+        "routeMessage": {"text": "Let us go talking"},
+        "setRoutingPolicy": {"threshold": 0.5},
     }
 
 
@@ -80,6 +84,13 @@ async def task_inputs(parley: Parley, name: str) -> dict[str, Any]:
     return {**which, "claimToken": str(held.claim_token), **more.get(name, {"progress": "halfway"})}
 
 
+async def routing_inputs(parley: Parley, name: str) -> dict[str, Any]:
+    """An input for a mutation of something that was decided."""
+    routed = await parley.run(document("routeMessage"), {"input": inputs(parley)["routeMessage"]})
+    which = {"decisionId": routed["result"]["decision"]["id"]}
+    return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseMs": 7}
+
+
 def document(name: str) -> str:
     field = schema._schema.mutation_type.fields[name]  # type: ignore[union-attr]
     members = {member.name for member in field.type.types}  # type: ignore[attr-defined]
@@ -97,12 +108,14 @@ MUTATIONS = [
     "revokeApiKey", "applyTeam", "registerDocuments", "limitRolesToTrustedDocuments", "delegateTask", "cancelTask",
     "retryTask", "reassignTask", "replayDeadLetter", "discardDeadLetter", "claimTask", "heartbeatTask",
     "recordToolCall", "completeTask", "failTask", "setTeamBudgets", "saveContract", "deleteContract",
+    "routeMessage", "rateResponse", "recordRoutingOutcome", "setRoutingPolicy",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 async def test_fifty_at_once_have_one_effect(parley: Parley, name: str) -> None:
-    given = inputs(parley).get(name) or await task_inputs(parley, name)
+    more = routing_inputs if name in {"rateResponse", "recordRoutingOutcome"} else task_inputs
+    given = inputs(parley).get(name) or await more(parley, name)
     if name == "resumeAgent":
         await parley.run(
             "mutation ($i: ID!) { pauseAgent(input: {agentId: $i}) { __typename } }", {"i": parley.home.agent_id}

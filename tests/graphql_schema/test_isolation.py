@@ -104,8 +104,13 @@ async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
     await desk.fail(task, may_pass=False)
     letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
     contract = to_global(Prefix.CONTRACT, await parley.value("select id from contract where team_id = $1", team.id))
+    routed = await parley.run(
+        'mutation { routeMessage(input: {text: "Hi"}) { ... on RoutingDecisionPayload { decision { id policyId } } } }',
+        secret=team.secrets[Role.ADMIN],
+    )
     return [
-        team.agent_id, *(team.key_id(role) for role in Role), team_id, to_global(Prefix.TASK, task.id), contract,
+        *routed["routeMessage"]["decision"].values(),
+        team.agent_id, team.key_id(Role.ADMIN), team_id, to_global(Prefix.TASK, task.id), contract,
         *letters,
     ]  # fmt: skip
 
@@ -122,6 +127,9 @@ async def fingerprint(parley: Parley, team: TeamKit) -> Any:
             (select json_agg(c order by c.id)::text from contract c where team_id = $1),
             (select json_agg(d order by d.id)::text from dead_letter d where team_id = $1),
             (select json_agg(b order by b.id)::text from budget_account b where team_id = $1),
+            (select json_agg(d order by d.id)::text from routing_decision d where team_id = $1),
+            (select json_agg(p order by p.id)::text from routing_policy p where team_id = $1),
+            (select json_agg(r order by r.id)::text from routing_rating r where team_id = $1),
             (select count(*) from event where team_id = $1)))""",
         team.id,
     )
@@ -143,6 +151,7 @@ async def test_no_query_or_mutation_reaches_another_team(parley: Parley) -> None
 
     assert {"node", "nodes", "agents", "pauseAgent", "updateAgent", "revokeApiKey", "createApiKey"} <= tried
     assert {"task", "tasks", "delegateTask", "cancelTask", "claimTask", "completeTask", "replayDeadLetter"} <= tried
+    assert {"routingDecision", "routingDecisions", "routeMessage", "rateResponse", "recordRoutingOutcome"} <= tried
     assert await fingerprint(parley, parley.other) == before
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from app.agents.models import AgentStatus
 from app.tasks.failures import Failure
 from app.tasks.models import Task, TaskStatus
 from app.tasks.run import Made, Run, RunFailed
 from app.tasks.sweeper import sweep
+from jobs.task_pool import TaskPool
 from tests.fixtures.desk import Desk
+from tests.fixtures.logs import logged
 from tests.jobs.conftest import Pools
 
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0
 
 
 class Script:
@@ -226,3 +229,59 @@ async def test_urgent_overtakes_a_thousand_low_tasks_and_an_old_low_one_passes_u
         await until_status(desk, low, TaskStatus.COMPLETED)
 
     assert order[:6] == ["urgent"] * 5 + ["low"]
+
+
+async def test_a_task_that_is_cancelled_while_its_worker_drains_stops_at_once(desk: Desk, pools: Pools) -> None:
+    script = Script()
+    async with pools(script) as pool:
+        task = await desk.delegate("kyra", "luke", title="long")
+        await script.until(lambda: script.started == ["long"])
+        draining = asyncio.create_task(pool.drain(60.0))
+        await desk.cancel(task)
+        async with asyncio.timeout(PATIENCE_S):
+            await draining
+
+    assert script.stopped == ["long"]
+    assert await desk.status(task) == ["cancelled"]
+
+
+async def test_a_pool_that_is_stopped_while_it_claims_orphans_nothing(desk: Desk, pools: Pools) -> None:
+    """At any moment of the claim, however long it takes: what was claimed is given back, or was never claimed."""
+    task = await desk.delegate("kyra", "luke")
+    for milliseconds in range(0, 14, 2):
+        pool = TaskPool(desk.transaction._database, desk.transaction, Script(), slots=1)
+        running = asyncio.create_task(pool.run())
+        await asyncio.sleep(milliseconds / 1000)  # a moment inside the claim is the point of this test
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await pool.drain(0.0)
+        assert await desk.status(task) == ["pending"]
+
+
+async def test_an_outcome_that_cannot_be_written_is_a_failure_that_says_so(desk: Desk, pools: Pools) -> None:
+    async def execute(run: Run) -> Made:
+        return Made("a null character: \0")
+
+    with logged() as lines:
+        async with pools(execute):
+            task = await desk.delegate("kyra", "luke")
+            async with asyncio.timeout(PATIENCE_S):
+                while "task.requeued" not in await desk.kinds(task):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+
+    assert await desk.attempt_errors(task) == ["INTERNAL"]
+    assert "a run failed by a fault of ours" in [line["event"] for line in lines]
+
+
+async def test_an_archived_agents_tasks_end_as_dead_letters(desk: Desk) -> None:
+    await desk.agent("kyra")  # the first is the team's default, which cannot be archived
+    task = await desk.delegate("kyra", "luke")
+    waiting = await desk.delegate("kyra", "ada", needs=[task])
+    await desk.set_status("luke", AgentStatus.ARCHIVED)
+
+    assert await sweep(desk.transaction) == 1
+    assert await sweep(desk.transaction) == 0
+
+    assert await desk.status(task, waiting) == ["failed", "failed"]
+    assert [letter.reason.split(":")[0] for letter in await desk.letters()] == ["AGENT_ARCHIVED"]
+    assert await desk.reserved() == 0

@@ -23,6 +23,9 @@ _LINE = re.compile(
 )
 
 
+_ALMOST = re.compile(r"\s*(?:[-*]\s+)?@(?:wait|fail|tool)\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A tool to call. `hints` are values by meaning, to be put where the tool's parameters have a place for them."""
@@ -50,7 +53,9 @@ def read(instructions: str) -> Directives:
     options: tuple[str, ...] = ()
     for line in instructions.splitlines():
         found = _LINE.match(line)
-        if found is None:
+        if found is None and _ALMOST.match(line):
+            fail = ("final", f"This line is no directive that the offline model knows: {line.strip()[:200]}")
+        elif found is None:
             kept.append(line)
         elif found["wait"]:
             wait_s = min(wait_s + float(found["wait"]), MOST_SECONDS)

@@ -25,9 +25,10 @@ _UNFINISHED = ("partial", "incomplete", "unknown", "inconclusive")
 
 
 def pick(among: Sequence[Any], said: str, material: Material) -> Any:
-    """A verdict by whether trouble is spoken of, undone work as partial, the rest by the words; else the first."""
+    """Never a verdict of approval, because nothing was verified; undone work as partial, the rest by the words; else
+    the first."""
     if {"approved", "changes_requested"} <= set(map(str, among)):
-        return "changes_requested" if material.troubles(1) else "approved"
+        return "changes_requested"
     if unfinished := next((value for value in _UNFINISHED if value in among), None):
         return unfinished
     spoken = words(said)

@@ -85,7 +85,9 @@ class OfflineModel(Model[None]):
             model_request_parameters=model_request_parameters,
             parts=parts,
             told=self._told if first else Directives(""),
-            counted=RequestUsage(input_tokens=estimate(messages), output_tokens=estimate([ModelResponse(parts=parts)])),
+            counted=RequestUsage(
+                input_tokens=estimate(_unread(messages)), output_tokens=estimate([ModelResponse(parts=parts)])
+            ),
         )
 
     def _parts(self, messages: Sequence[ModelMessage], offered: ModelRequestParameters) -> list[ModelResponsePart]:
@@ -162,6 +164,12 @@ class _Stream(StreamedResponse):
     @property
     def timestamp(self) -> datetime:
         return self.begun
+
+
+def _unread(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+    """What came since its last answer: unlike a language model it does not read the whole again."""
+    answered = [place for place, message in enumerate(messages) if isinstance(message, ModelResponse)]
+    return messages[answered[-1] + 1 :] if answered else messages
 
 
 def _results(messages: Sequence[ModelMessage]) -> list[tuple[str, str]]:

@@ -34,6 +34,9 @@ class Listener:
         self.heard.set()
         self.on_text()
 
+    def counted(self, used: Used) -> None:
+        self.totals.append(used)
+
     async def used(self, used: Used) -> None:
         self.totals.append(used)
 

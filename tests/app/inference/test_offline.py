@@ -189,7 +189,7 @@ async def test_it_calls_tools_when_the_instructions_plainly_say_so(
 
     assert notebook.noted == ["yes"]
     assert asked == [{"assignee": "luke", "type": "review", "instructions": "review the cache"}]
-    assert answer.used.tool_calls == 2
+    assert answer.used.tool_calls == 3  # the one with broken arguments counts too
     assert "- delegate_task: Luke found a race in the cache." in answer.text
     assert "'text' is a required property" in answer.text
     assert "The tool fly is not offered here." in answer.text

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from genai_prices import Usage, calc_price
-from structlog.testing import capture_logs
 
 from app.config import load_settings
 from app.inference import pricing
@@ -22,6 +21,7 @@ from app.inference.providers import Providers
 from app.inference.request import Request, Tool, Used
 from app.inference.run import run
 from tests.app.inference.conftest import KEY, Listener, Notebook, Script, environment
+from tests.fixtures.logs import logged
 from tests.fixtures.openai_server import OpenAIServer, Reply, breaks_off, calls, fails, hangs, raw, says
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -88,7 +88,7 @@ async def test_a_model_is_told_what_was_wrong_with_its_calls(
     scripted(first, calls(("note", '{"text": "yes"}')), says("Noted."))
     answer = await run(ask(tools=[notebook.tool]), listener, providers)
 
-    assert (answer.text, notebook.noted, answer.used.tool_calls) == ("Noted.", ["no", "yes"], 2)
+    assert (answer.text, notebook.noted, answer.used.tool_calls) == ("Noted.", ["no", "yes"], 3)
     refused, unknown, misfit, malformed = (text for _, text in server.told[:4])
     assert "This may not be noted." in refused
     assert "nothing" in unknown
@@ -295,7 +295,7 @@ async def test_unknown_prices_and_counts_are_said(
     server: OpenAIServer, providers: Providers, scripted: Script, ask: Ask, listener: Listener
 ) -> None:
     pricing._warn.cache_clear()
-    with capture_logs() as lines:
+    with logged() as lines:
         scripted(raw(_whole("house-model"), headers={"content-type": "text/event-stream"}))
         for _ in range(2):
             answer = await run(ask("openai:house-model"), listener, providers)

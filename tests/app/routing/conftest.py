@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from app.config import Settings
+from app.db.engine import Database
+from app.db.transaction import Transactions
 from app.embeddings.static import StaticEmbedder
 from app.routing.calibration import Calibration, calibrate
 from app.routing.profile import AgentProfile
 from app.routing.skill_match import Query, SkillMatch, skill_matches
 from app.routing.team_index import TeamIndex, build, phrases_of
+from app.routing.team_indexes import TeamIndexes
 from app.routing.topics import topics
+from app.teams.models import Team
 from tests.fixtures.labelled import profiles
+from tests.fixtures.switchboard import Failing, Switchboard
 
 Indexed = Callable[[Sequence[AgentProfile]], TeamIndex]
 Match = Callable[[TeamIndex, str], dict[str, SkillMatch]]
@@ -50,3 +56,12 @@ def match(embedder: StaticEmbedder) -> Match:
         return {each.slug: each for each in found}
 
     return of
+
+
+@pytest.fixture
+def board(
+    database: Database, transaction: Transactions, settings: Settings, team: Team, embedder: StaticEmbedder
+) -> Switchboard:
+    """Routing for a team that has no agent yet."""
+    failing = Failing(embedder)
+    return Switchboard(database, transaction, settings, team.id, failing, TeamIndexes(database, failing))

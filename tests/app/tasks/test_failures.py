@@ -11,8 +11,17 @@ from sqlalchemy import select
 
 from app.errors import Conflict
 from app.tasks import dead_letters, revival
-from app.tasks.models import AttemptOutcome, DeadLetter, DeadLetterState, Task, TaskAttempt, TaskStatus
-from app.tasks.retry_policy import ATTEMPTS, FailureCode, wait_before_retry
+from app.tasks.errors import CycleDetected
+from app.tasks.models import (
+    AttemptOutcome,
+    DeadLetter,
+    DeadLetterState,
+    Task,
+    TaskAttempt,
+    TaskDependency,
+    TaskStatus,
+)
+from app.tasks.retry_policy import ATTEMPTS, FailureCode, Retry, retry_after
 from app.tasks.sweeper import sweep
 from tests.fixtures.desk import ACTOR, Desk
 
@@ -178,23 +187,59 @@ async def test_of_ten_who_resolve_a_letter_at_once_one_does(desk: Desk) -> None:
     ],
 )
 def test_retry_policy(made: int, may_pass: bool, code: str, chance: float, wait: float | None) -> None:
-    decided = wait_before_retry(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
+    decided = retry_after(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
 
-    assert decided == (None if wait is None else timedelta(seconds=wait))
+    assert decided == (None if wait is None else Retry(timedelta(seconds=wait)))
 
 
 @pytest.mark.parametrize(
-    ("made", "may_pass", "asked", "wait"),
-    [(3, True, 30, 30.0), (3, True, 0, 2.0), (3, True, 86_400, 900.0), (3, False, 30, None), (20, True, 30, None)],
+    ("waits", "may_pass", "asked", "wait"),
+    [(0, True, 30, 30.0), (1, True, 0, 2.0), (2, True, 86_400, 900.0), (0, False, 30, None), (20, True, 30, None)],
 )
 def test_a_wait_that_a_provider_asks_for_is_no_attempt(
-    made: int, may_pass: bool, asked: float, wait: float | None
+    waits: int, may_pass: bool, asked: float, wait: float | None
 ) -> None:
-    decided = wait_before_retry(
-        code="RATE_LIMITED", may_pass=may_pass, made=made, allowed=3, chance=0.0, asked=timedelta(seconds=asked)
+    decided = retry_after(
+        code="RATE_LIMITED",
+        may_pass=may_pass,
+        made=3 + waits,
+        allowed=3 + waits,
+        chance=0.0,
+        asked=timedelta(seconds=asked),
+        waits=waits,
     )
 
-    assert decided == (None if wait is None else timedelta(seconds=wait))
+    assert decided == (None if wait is None else Retry(timedelta(seconds=wait), free=True))
+
+
+async def test_a_retry_is_checked_against_the_chain_as_it_is_now(desk: Desk) -> None:
+    """kyra → ben → cleo; the task above goes to cleo, who would then wait for herself."""
+    parent = await desk.working("kyra", "ben")
+    child = await desk.working(None, "cleo", parent=parent)
+    await desk.fail(child, may_pass=False)
+    other = await desk.working("kyra", "ben", title="other")
+    needed = await desk.working("kyra", "dora", title="the facts")
+    await desk.complete(needed, result="THE FACTS")
+    builds = await desk.delegate(None, "eva", parent=other, needs=[needed])
+    claimed = await desk.claim("eva")
+    assert claimed is not None
+    await desk.fail(claimed, may_pass=False)
+    cleo = await desk.agent("cleo")
+    async with desk.transaction() as session:
+        await revival.reassign(session, team_id=desk.team_id, task_id=parent.id, assignee_id=cleo.id, actor=ACTOR)
+    await desk.claim("cleo")
+
+    with pytest.raises(CycleDetected):
+        async with desk.transaction() as session:
+            await revival.retry(session, team_id=desk.team_id, task_id=child.id, settings=desk.settings, actor=ACTOR)
+    first, second = await desk.letters()
+    again = await _replay(desk, first, {}, "ben")
+    assert again.creator_id == cleo.id
+    replayed = await _replay(desk, second, {}, None)
+    async with desk.transaction() as session:
+        needs = select(TaskDependency.needs_id).where(TaskDependency.task_id == replayed.id)
+        assert list(await session.scalars(needs)) == [needed.id]
+    assert builds.id != replayed.id
 
 
 async def _replay(desk: Desk, letter: DeadLetter, edits: dict[str, str], assignee: str | None) -> Task:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+from uuid import UUID
 
 import pytest
 
-from app.errors import AppError
+from app.errors import AppError, Unavailable
+from app.tasks.completion import Completion, complete_plain
+from app.tasks.delegation import parse_task
+from app.tasks.failures import NOTHING
 from app.tasks.models import OPEN, Task
+from app.tasks.service import Delegation, delegate
 from app.tasks.sweeper import sweep
-from tests.fixtures.desk import Desk
+from app.tasks.tool_calls import ToolCallSpec, record
+from tests.fixtures.desk import ACTOR, Desk
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -43,4 +49,59 @@ async def test_turmoil_leaves_nothing_open_and_nothing_reserved(desk: Desk, seed
         if (await desk.read(task)).status in OPEN:
             await desk.cancel(task)
     assert await desk.open_tasks() == []
+    assert await desk.reserved() == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_batches_of_completions_and_recorded_delegations_join_the_turmoil(desk: Desk, seed: int) -> None:
+    """What workers do: complete many at once, and delegate and record the call in one transaction."""
+    chance = random.Random(seed)
+    for number in range(12):
+        await desk.agent(f"agent-{number}")
+    tops = [await desk.working(f"agent-{n}", f"agent-{n + 1}", budget_usd="4") for n in range(4)]
+    leaves = [
+        await desk.working(None, f"agent-{n + 6}", parent=top, budget_usd="0.5", title=str(again))
+        for n, top in enumerate(tops)
+        for again in range(2)
+    ]
+    waiting = [await desk.delegate("agent-0", "agent-11", needs=[one]) for one in leaves[:3]]
+
+    async def complete_together(tasks: list[Task]) -> set[UUID]:
+        asked = [Completion(task.claim_token, ACTOR, "Done.", None, NOTHING) for task in tasks if task.claim_token]
+        async with desk.transaction() as session:
+            return await complete_plain(session, asked)
+
+    async def delegate_and_record(parent: Task, number: int) -> None:
+        claim = {"team_id": desk.team_id, "task_id": parent.id, "claim_token": parent.claim_token, "actor": ACTOR}
+        wanted = Delegation(
+            spec=parse_task({"type": "research", "title": "below", "instructions": f"Look {number} up."}),
+            assignee_id=(await desk.agent("agent-10")).id,
+            parent_id=parent.id,
+            claim_token=parent.claim_token,
+        )
+        async with desk.transaction() as session:
+            made = await delegate(session, team_id=desk.team_id, wanted=wanted, settings=desk.settings, actor=ACTOR)
+            call = ToolCallSpec(name="delegate_task", arguments={})
+            await record(session, **claim, call=call, created_task_id=made.id)
+
+    steps = [
+        complete_together(leaves[:4]),
+        complete_together(leaves[4:]),
+        *(delegate_and_record(chance.choice(tops), number) for number in range(8)),
+        *(
+            desk.delegate(None, "agent-11", parent=top, needs=chance.sample(leaves, 2), budget_usd="0.1")
+            for top in tops
+        ),
+        *(desk.cancel(one) for one in [*tops[:2], *waiting[:1]]),
+        *(desk.heartbeat(one, cost="0.001") for one in leaves),
+    ]
+    chance.shuffle(steps)
+    outcomes = await asyncio.gather(*steps, return_exceptions=True)
+
+    strange = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, AppError)]
+    assert strange == []
+    assert [one for one in outcomes if isinstance(one, Unavailable)] == []  # a deadlock is told as such
+    for task in await desk.open_tasks():
+        if (await desk.read(task)).status in OPEN:
+            await desk.cancel(task)
     assert await desk.reserved() == 0

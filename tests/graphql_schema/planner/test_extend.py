@@ -13,17 +13,17 @@ from tests.fixtures.extended import Extended
 
 EACH_AGENT = """{ agents(first: 100) { nodes { slug notes(first: 2, orderBy: {field: CREATED_AT}) {
   totalCount nodes { text } pageInfo { hasNextPage endCursor } aggregates { count stars { sum max percentile(p: 0.5) } }
-  groupedAggregates(groupBy: [STARS]) { count key { stars } } } } } }"""
+  groupedAggregates(groupBy: [STARS]) { groups { count key { stars } } } } } } }"""
 DEEP = '{ notes(first: 1, where: {text: {eq: "note 7"}}) { nodes { agent { notes(last: 2, orderBy: {field: CREATED_AT}) { edges { node { text agent { notes { totalCount } } } } } } } } }'  # noqa: E501
 
 
 EVERYTHING = "filter=True, order=True, group=True, aggregate=True"
 EMBEDDED = """{ agents(first: 100, where: {traitsHumor: {gt: 0.05}}, orderBy: {field: TRAITS_HUMOR, direction: DESC}) {
   totalCount nodes { traits { humor } } pageInfo { endCursor } aggregates { traitsHumor { min max } }
-  groupedAggregates(groupBy: [TRAITS_HUMOR]) { key { traitsHumor } count } } }"""
+  groupedAggregates(groupBy: [TRAITS_HUMOR]) { groups { key { traitsHumor } count } } } }"""
 WIDE = """{ events(first: 5, where: {position: {gt: 0.5, lt: 1e15}}, orderBy: [{field: POSITION}]) {
   totalCount nodes { position } pageInfo { endCursor } aggregates { position { min } }
-  groupedAggregates(groupBy: [POSITION]) { key { position } count } }
+  groupedAggregates(groupBy: [POSITION]) { groups { key { position } count } } }
   after: events(first: 100, after: "%s", orderBy: [{field: POSITION}]) { nodes { position } } }"""
 
 
@@ -56,9 +56,9 @@ def test_a_related_connection_belongs_to_its_row(project: Extended, database_url
     assert [node["text"] for node in second["nodes"]] == ["note 16", "note 11"]
     assert second["pageInfo"]["hasNextPage"] is True
     assert second["aggregates"] == {"count": 4, "stars": {"sum": 6, "max": 3, "percentile": 2}}
-    assert second["groupedAggregates"] == [{"count": 1, "key": {"stars": stars}} for stars in (1, 2, 3, None)]
+    assert second["groupedAggregates"]["groups"] == [{"count": 1, "key": {"stars": stars}} for stars in (1, 2, 3, None)]
     none = agents["agent-84"]
-    assert none["nodes"] == none["groupedAggregates"] == []
+    assert none["nodes"] == none["groupedAggregates"]["groups"] == []
     assert none["aggregates"] == {"count": 0, "stars": {"sum": None, "max": None, "percentile": None}}
     inner: Any = deep["data"]["notes"]["nodes"][0]["agent"]["notes"]["edges"]
     assert [edge["node"]["text"] for edge in inner] == ["note 7", "note 2"]
@@ -84,9 +84,11 @@ def test_columns_of_embedded_objects_and_wide_integers_can_be_asked_for(
     assert humors == sorted(humors, reverse=True)
     assert set(humors) == {0.1, 1.0}
     assert agents["aggregates"]["traitsHumor"] == {"min": 0.1, "max": 1.0}
-    assert {group["key"]["traitsHumor"]: group["count"] for group in agents["groupedAggregates"]} == Counter(humors)
+    assert {group["key"]["traitsHumor"]: group["count"] for group in agents["groupedAggregates"]["groups"]} == Counter(
+        humors
+    )
     (position,) = {node["position"] for node in events["nodes"]}
-    assert events["groupedAggregates"] == [{"key": {"position": position}, "count": 70}]
+    assert events["groupedAggregates"]["groups"] == [{"key": {"position": position}, "count": 70}]
     assert wide["data"]["after"]["nodes"] == []
 
 

@@ -19,7 +19,7 @@ from tests.fixtures.reference import Reference, comparable
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(7_200)]
 SOAKING = os.environ.get("PARLEY_SOAK") == "1"
 SETTINGS = settings(
-    max_examples=5_000 if SOAKING else 100,
+    max_examples=5_000 if SOAKING else 50,
     deadline=None,
     derandomize=not SOAKING,
     database=None,
@@ -46,10 +46,16 @@ async def test_generated_operations_give_the_same_answer_every_way(
         "TaskAttempt": [to_global(Prefix.ATTEMPT, nobody)],
         "ToolCall": [to_global(Prefix.TOOL_CALL, nobody)],
         "DeadLetter": [to_global(Prefix.DEAD_LETTER, nobody)],
+        "RoutingDecision": [to_global(Prefix.ROUTING_DECISION, nobody)],
+        "RoutingPolicy": [to_global(Prefix.ROUTING_POLICY, nobody)],
     }
     ids |= {name: ids["Agent"] for name in ("creatorId", "assigneeId", "agentId")}
     ids |= {name: ids["Task"] for name in ("parentId", "rootId", "taskId", "replayId", "createdTaskId")}
-    ids["id"] = ids["ids"] = [one for kind in ids.values() for one in kind]
+    ids |= {name: ids["Agent"] for name in ("selectedAgentId", "currentAgentId", "defaultAgentId")}
+    ids["policyId"] = ids["RoutingPolicy"]
+    known = [one for kind in ids.values() for one in kind]
+    ids |= {name: [to_global(Prefix(name.removesuffix("Id")), nobody)] for name in ("conversationId", "messageId")}
+    ids["id"] = ids["ids"] = known
     text, variables = data.draw(operations(schema._schema, ids))
 
     expected = comparable(reference.answer(text, variables, seed.admin))

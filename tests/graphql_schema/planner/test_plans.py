@@ -16,6 +16,9 @@ from tests.fixtures.reference import Reference, comparable
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 NESTED = "{ agents(first: 10) { nodes { skills { name } team { agents(first: 5) { nodes { id } totalCount } } } } }"
+HEAVY = "agents(first: 100) { nodes { team { %s } } }"
+KEYED = "key { agent { name slug } }"
+SORTED = "orderBy: {field: VERSION_PERCENTILE, p: 0.5}, having: {version: {percentile: {p: 0.9, gt: 1}}}"
 CREATE = """mutation ($input: CreateAgentInput!) { createAgent(input: $input) {
   ... on AgentPayload { eventCursor agent { slug team { slug agents(first: 100) { nodes { slug } totalCount } } } }
   ... on Refusal { code } } }"""
@@ -90,8 +93,14 @@ async def test_who_may_not_call_a_mutation_is_told_so_as_data(own_graph: Graph) 
         ("{ agents(first: 10) { nodes { skills { name } } } }", 1 + 10 * (1 + 5)),
         (NESTED, 1 + 10 * (1 + 5 + (1 + (1 + 5) + 5))),
         ("{ agents { aggregates { count } } }", 1 + 20),
-        ("{ agents { groupedAggregates(groupBy: STATUS) { count } } }", 1 + 25 + 25),
-        ("{ agents { groupedAggregates(groupBy: STATUS, first: 1000) { count } } }", 1 + 25 + 1000),
+        ("{ agents { groupedAggregates(groupBy: STATUS) { groups { count } } } }", 1 + 25 + 25),
+        ("{ agents { groupedAggregates(groupBy: STATUS, first: 1000) { groups { count } } } }", 1 + 25 + 1000),
+        (
+            f"{{ events {{ groupedAggregates(groupBy: AGENT, first: 10) {{ groups {{ {KEYED} }} }} }} }}",
+            1 + 25 + 10 * (1 + 1),
+        ),
+        ("{ agents { aggregates { version { percentile(p: 0.5) b: percentile(p: 0.9) } } } }", 1 + 20 + 2 * 5),
+        (f"{{ agents {{ groupedAggregates(groupBy: TYPE, {SORTED}) {{ totalCount }} }} }}", 1 + 25 + 5 + 5 + 25),
         ("{ nodes(ids: []) { id } }", 1),
         (f'{{ nodes(ids: ["agent_{"0" * 32}", "agent_{"1" * 32}"]) {{ id }} }}', 2),
     ],
@@ -135,13 +144,29 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
 
 async def test_a_statement_that_takes_too_long_is_a_typed_refusal(seeded: tuple[str, Seed], valkey: Any) -> None:
     url, seed = seeded
-    heavy = "agents(first: 100) { nodes { team { %s } } }"
-    text = "{ " + heavy % (heavy % ("agents(first: 100) { nodes { id } }")) + " }"
+    text = "{ " + HEAVY % (HEAVY % ("agents(first: 100) { nodes { id } }")) + " }"
     async with graph_over(url, valkey.url(), seed, statement_timeout_ms=20) as hurried:
         answer = await hurried.run(text)
 
         assert answer.status == 504
         assert b'"code":"TIMEOUT"' in answer.body
+        assert await hurried.ask("{ team { slug } }") == {"data": {"team": {"slug": "first"}}}
+
+
+async def test_slow_groups_are_stopped_and_their_connection_is_free_again(
+    seeded: tuple[str, Seed], valkey: Any
+) -> None:
+    url, seed = seeded
+    groups = "groupedAggregates(groupBy: [TYPE, CREATED_AT_HOUR]) { groups { version { percentile(p: 0.5) } } }"
+    text = "{ " + HEAVY % (HEAVY % f"agents {{ {groups} }}") + " }"
+    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=20, read_pool_size=1) as hurried:
+        backend = await hurried.database.fetchval("select pg_backend_pid()")
+        for feeding in (False, True):
+            answer = await hurried.run(text, feeding=feeding)
+
+            assert b'"code":"TIMEOUT"' in answer.body
+            assert b"Ask for less, or add a filter." in answer.body
+        assert await hurried.database.fetchval("select pg_backend_pid()") == backend
         assert await hurried.ask("{ team { slug } }") == {"data": {"team": {"slug": "first"}}}
 
 
@@ -224,7 +249,7 @@ async def test_a_key_that_was_revoked_reads_nothing(graph: Graph) -> None:
 
 async def test_each_team_sees_its_own(graph: Graph, reference: Reference) -> None:
     text = """{ team { slug defaultAgent { slug } apiKeys { totalCount } handoffRules { totalCount } }
-      agents { totalCount nodes { slug } aggregates { count } groupedAggregates(groupBy: STATUS) { count } }
+      agents { totalCount nodes { slug } aggregates { count } groupedAggregates(groupBy: STATUS) { groups { count } } }
       events { totalCount } viewer { name } }"""
 
     for by in (graph.seed.admin, graph.seed.other):

@@ -12,7 +12,9 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 
+from app.agents.models import Agent
 from app.auth.roles import Role
 from tests.fixtures.graph import Graph
 
@@ -28,8 +30,8 @@ def nested(depth: int) -> dict[str, Any]:
     return {"not": nested(depth - 1)} if depth else {"slug": {"eq": "a"}}
 
 
-def literal(depth: int) -> str:
-    return "{not: " * depth + '{slug: {eq: "a"}}' + "}" * depth
+def literal(depth: int, condition: str = 'slug: {eq: "a"}') -> str:
+    return "{not: " * depth + "{" + condition + "}" + "}" * depth
 
 
 def forged(*values: Any) -> str:
@@ -59,10 +61,23 @@ def forged(*values: Any) -> str:
             "{field: CREATED_AT}]) { nodes { id } } }",
             "orderBy",
         ),
-        ("{ agents { groupedAggregates(groupBy: [STATUS, STATUS]) { count } } }", "groupBy"),
-        ("{ agents { groupedAggregates(groupBy: []) { count } } }", "groupBy"),
-        ("{ agents { groupedAggregates(groupBy: STATUS, first: 0) { count } } }", "first"),
-        ("{ agents { groupedAggregates(groupBy: STATUS, first: 1001) { count } } }", "first"),
+        ("{ agents { groupedAggregates(groupBy: [STATUS, STATUS]) { groups { count } } } }", "groupBy"),
+        ("{ agents { groupedAggregates(groupBy: []) { groups { count } } } }", "groupBy"),
+        ("{ agents { groupedAggregates(groupBy: STATUS, first: 0) { groups { count } } } }", "first"),
+        ("{ agents { groupedAggregates(groupBy: STATUS, first: 1001) { groups { count } } } }", "first"),
+        *[
+            (f"{{ agents {{ groupedAggregates(groupBy: STATUS, {asked}) {{ totalCount }} }} }}", argument)
+            for asked, argument in (
+                ("orderBy: {field: TYPE}", "orderBy"),
+                ("orderBy: {field: VERSION_PERCENTILE}", "orderBy"),
+                ("orderBy: {field: VERSION_MEAN, p: 0.5}", "orderBy"),
+                ("orderBy: {field: VERSION_PERCENTILE, p: 1.5}", "p"),
+                ("orderBy: [" + "{field: COUNT} " * 6 + "]", "orderBy"),
+                ("having: {version: {percentile: {p: -1, gt: 0}}}", "p"),
+                (f"having: {literal(100, 'count: {gt: 1}')}", "having"),
+                ("having: {or: [" + "{} " * 101 + "]}", "having"),
+            )
+        ],
         ("{ agents { aggregates { version { percentile(p: 2) } } } }", "p"),
         ("{ agents { aggregates { version { percentile(p: -0.1) } } } }", "p"),
         ("{ agents { aggregates { version { percentile(p: 1e400) } } } }", "p"),
@@ -92,7 +107,7 @@ async def test_literals_out_of_bounds_are_refused(graph: Graph, text: str, argum
         (FILTER, {"where": {"or": [{"slug": {"eq": "a"}}] * 101}}, "where"),
         (FILTER, {"where": {"name": {"in": ["a"] * 201}}}, "where"),
         (FILTER, {"where": {"status": {"notIn": ["ACTIVE"] * 201}}}, "where"),
-        ("query ($n: Int = 5) { agents { groupedAggregates(groupBy: TYPE, first: $n) { count } } }", {"n": None}, "first"),
+        ("query ($n: Int = 5) { agents { groupedAggregates(groupBy: TYPE, first: $n) { groups { count } } } }", {"n": None}, "first"),
         ("query ($d: Direction = ASC) { agents(orderBy: {field: NAME, direction: $d}) { nodes { id } } }", {"d": None}, "direction"),
         ("query ($b: Boolean = true) { team { slug @include(if: $b) } }", {"b": None}, "if"),
         ('query ($s: String = "a") { agents(where: {name: {in: [$s]}}) { totalCount } }', {"s": None}, "String!"),
@@ -114,6 +129,55 @@ async def test_variables_out_of_bounds_are_refused(
     error = await graph.refusal(text, variables)
 
     assert error["extensions"] == {"code": "INVALID_ARGUMENT", "argument": argument}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "groupedAggregates(groupBy: [SLUG]) { totalCount }",
+        "groupedAggregates(groupBy: [CREATED_AT_YEAR]) { totalCount }",
+        "groupedAggregates(groupBy: STATUS, having: {slug: {eq: 1}}) { totalCount }",
+        "groupedAggregates(groupBy: STATUS, having: {createdAt: {mean: {gt: 1}}}) { totalCount }",
+        "groupedAggregates(groupBy: STATUS, having: {version: {percentile: {gt: 1}}}) { totalCount }",
+        "groupedAggregates(groupBy: STATUS, orderBy: {field: CREATED_AT_SUM}) { totalCount }",
+        "aggregates { createdAt { percentile(p: 0.5) } }",
+    ],
+)
+async def test_figures_and_keys_that_nothing_has_are_not_in_the_schema(graph: Graph, asked: str) -> None:
+    errors = graph.documents.get(f"{{ agents {{ {asked} }} }}")
+
+    assert isinstance(errors, list)
+    assert {error.extensions["code"] for error in errors} == {"GRAPHQL_VALIDATION_FAILED"}
+
+
+@pytest.mark.parametrize("p", [float("nan"), float("inf"), "0.5", True, 1.01])
+async def test_a_percentile_that_is_no_share_is_refused(graph: Graph, p: Any) -> None:
+    text = "query ($p: Float!) { agents { groupedAggregates(groupBy: TYPE) { groups { version { percentile(p: $p) } } } } }"
+
+    error = await graph.refusal(text, {"p": p})
+
+    assert error["extensions"]["code"] == ("INVALID_ARGUMENT" if p == 1.01 else "BAD_VARIABLES")
+
+
+@pytest.mark.parametrize("distance", ["-P10000Y", "P3652500D", "-PT99999999999H", "-P101Y"])
+async def test_an_interval_of_more_than_a_century_is_refused_with_the_reason(graph: Graph, distance: str) -> None:
+    text = "query ($at: Moment!) { agents(where: {createdAt: {gte: $at}}) { totalCount } }"
+
+    error = await graph.refusal(text, {"at": distance})
+
+    assert "lies more than a century away" in error["message"]
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_text_is_never_a_pattern(own_graph: Graph) -> None:
+    bomb, wildcards = "(a+)+$|(?:.*)*x{99}", "%_%_%_%" * 30
+    async with own_graph.database.engine.begin() as connection:
+        for slug, name in (("agent-37", f"the {bomb}"), ("agent-74", f"the {wildcards[:90]}"), ("agent-10", "a" * 100)):
+            await connection.execute(update(Agent).where(Agent.slug == slug).values(name=name))
+
+    for text, found in ((bomb, ["agent-37"]), (wildcards[:90], ["agent-74"]), ("a+", ["agent-37"]), (wildcards, [])):
+        answer = await own_graph.ask("query ($t: String!) { agents(where: {name: {contains: $t}}) { nodes { slug } } }", {"t": text})  # fmt: skip
+        assert [node["slug"] for node in answer["data"]["agents"]["nodes"]] == found, text
 
 
 @pytest.mark.parametrize("first", [None, 1, 100])

@@ -22,7 +22,7 @@ from tests.fixtures.logs import logged
 
 async def with_key(endpoint: Endpoint, authorization: str | None) -> httpx.Response:
     headers = {"authorization": authorization} if authorization is not None else {}
-    async with httpx.AsyncClient(base_url=endpoint.url) as client:
+    async with httpx.AsyncClient(base_url=endpoint.url, timeout=30) as client:
         return await client.post("/graphql", json={"query": "{ hello }"}, headers=headers)
 
 

@@ -1,0 +1,196 @@
+"""Writes routing decisions by the million, each with six candidates, as the rules of routing would have made them.
+
+Set-based SQL; the same rows for the same seed, save for the day that they hang on. Signals come from a hash of the
+decision's number; scores, places and selections are computed as `app.routing.select` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import astuple
+from uuid import UUID
+
+import asyncpg
+
+from app.embeddings.embedder import DIMENSIONS
+from app.routing.score import UNITS, Weights, units
+from app.routing.select import Policy
+
+CANDIDATES = 6
+AGENTS = 40  # that take part; two neighbours know one topic
+DAYS = 90
+TOPICS = (
+    "code review", "unit tests", "database migration", "login page", "deployment script", "release notes",
+    "access rights", "memory leak", "slow query", "error message", "user manual", "data export", "search index",
+    "payment form", "backup plan", "style sheet", "mobile layout",
+)  # fmt: skip
+_PARTS = ("billing", "search", "account", "report", "upload", "invoice", "calendar", "inbox")
+_ASKS = (
+    "Please look at the",
+    "Who can help me with the",
+    "I need a second opinion on the",
+    "There is trouble with the",
+)
+
+
+def write(database_url: str, team_id: UUID, *, count: int, seed: int = 1) -> float:
+    """Write `count` decisions of a team that has agents; returns the seconds that it took."""
+    return asyncio.run(_write(database_url, team_id, count, seed))
+
+
+async def _write(database_url: str, team_id: UUID, count: int, seed: int) -> float:
+    started = time.perf_counter()
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(_SETTINGS)
+        indexes = await connection.fetch(_INDEXES)
+        for index in indexes:
+            await connection.execute(index["drop"])
+        await connection.execute(_POOLS, timeout=60)
+        await connection.execute(_AGENT_POOL.format(team_id=team_id, agents=AGENTS))
+        await connection.execute(_POLICY.format(team_id=team_id, **_policy()))
+        for statement in (_SCORED, _CHOSEN, _DECISIONS, _CANDIDATE_ROWS):
+            await connection.execute(
+                statement.format(team_id=team_id, count=count, seed=seed, **_policy(), **_SIZES), timeout=1_800
+            )
+        for index in indexes:
+            await connection.execute(index["make"], timeout=1_800)
+        await connection.execute("vacuum analyze routing_decision, routing_candidate, routing_policy", timeout=600)
+    finally:
+        await connection.close()
+    return time.perf_counter() - started
+
+
+def _policy() -> dict[str, int]:
+    policy = Policy()
+    names = ("skill_weight", "past_weight", "personality_weight", "load_weight")
+    weights = {name: units(weight) for name, weight in zip(names, astuple(Weights()), strict=True)}
+    return weights | {"threshold": units(policy.threshold), "skill_floor": units(policy.skill_floor), "k": policy.k}
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    return ", ".join(f"({number}, '{text}')" for number, text in enumerate(texts))
+
+
+_SIZES = {
+    "agents": AGENTS, "candidates": CANDIDATES, "topics": len(TOPICS), "parts": len(_PARTS), "asks": len(_ASKS),
+    "units": UNITS, "days": DAYS,
+}  # fmt: skip
+# Foreign keys are checked by triggers, which would take longer than all the rest.
+_SETTINGS = """
+set session_replication_role = replica;
+set work_mem = '256MB';
+set maintenance_work_mem = '512MB';
+set max_parallel_maintenance_workers = 2;
+"""
+# Made again over all rows at once; of the unique ones only the candidates' can go, as nothing refers to them.
+_INDEXES = """
+select 'drop index ' || i.relname as drop, pg_get_indexdef(x.indexrelid) as make
+from pg_index x join pg_class i on i.oid = x.indexrelid
+where x.indrelid in ('routing_decision'::regclass, 'routing_candidate'::regclass) and not x.indisunique
+union all
+select 'alter table routing_candidate drop constraint ' || conname,
+    'alter table routing_candidate add constraint ' || conname || ' ' || pg_get_constraintdef(oid)
+from pg_constraint where conrelid = 'routing_candidate'::regclass and contype in ('p', 'u')
+"""
+_POOLS = f"""
+create temp table topic as select * from (values {_listed(TOPICS)}) as t(number, text);
+create temp table part as select * from (values {_listed(_PARTS)}) as t(number, text);
+create temp table ask as select * from (values {_listed(_ASKS)}) as t(number, text);
+select setseed(0.5);
+create temp table vectors as select number,
+    (select array_agg(random() - 0.5 + 0 * (d + number)) from generate_series(1, {DIMENSIONS}) as d)::vector as vector
+    from generate_series(0, 63) as number;
+"""
+_AGENT_POOL = """
+create temp table pool as
+select (row_number() over (order by slug) - 1)::int as number, id, version
+from agent where team_id = '{team_id}' and status = 'active' order by slug limit {agents};
+analyze pool;
+"""
+_POLICY = """
+insert into routing_policy (id, team_id, version, skill_match_weight, past_performance_weight, personality_fit_weight,
+    load_balance_weight, threshold, skill_floor, strategy, k, created_by)
+select gen_random_uuid(), '{team_id}', coalesce(max(version), 0) + 1, {skill_weight}, {past_weight},
+    {personality_weight}, {load_weight}, {threshold}, {skill_floor}, 'top_1', {k}, 'parley'
+from routing_policy where team_id = '{team_id}';
+"""
+# The agents in the middle of the six know the topic. The slugs' order is that of the numbers.
+_SCORED = """
+create temp table scored as
+select n, j, number, skill, past, personality, load,
+    skill * {skill_weight} + past * {past_weight} + personality * {personality_weight} + load * {load_weight}
+        as overall
+from generate_series(1, {count}) as n
+cross join lateral (select hashint8extended(n, {seed}) as whole) as decided
+cross join lateral (select (abs(whole % {topics}) * 2)::int as base) as about
+cross join generate_series(0, {candidates} - 1) as j
+cross join lateral (select base + j as number, hashint8extended(n, {seed} + j + 1) as hash) as drawn
+cross join lateral (select
+    ((hash & 8191) * {units} / 8191) as drawn_skill,
+    ((hash >> 13 & 8191) * {units} / 8191)::int as past,
+    ((hash >> 26 & 8191) * {units} / 8191)::int as personality,
+    ((hash >> 39 & 8191) * {units} / 8191)::int as load) as parts
+cross join lateral (select
+    (case when j in (2, 3) then {units} / 2 + drawn_skill / 2 else drawn_skill / 2 end)::int as skill) as known
+where number < {agents};
+create temp table placed as
+select n, j, number, skill, past, personality, load, overall,
+    row_number() over (partition by n order by overall desc, skill desc, load desc, j) as place,
+    overall >= {threshold} * {units} and skill >= {skill_floor} as able
+from scored;
+drop table scored;
+"""
+_CHOSEN = """
+create temp table chosen as
+select n, overall_default, case when able_count > 0 then
+        (array_agg_able)[1:case strategy when 'top_1' then 1 when 'top_k' then {k} else 20 end]
+        else array[(select id from pool where number = 0)] end as selected,
+    coalesce(best, overall_default, 0) as confidence, able_count = 0 as fallback, strategy, whole
+from (
+    select n, count(*) filter (where able) as able_count,
+        array_agg(pool.id order by place) filter (where able) as array_agg_able,
+        max(overall) filter (where able) as best, max(overall) filter (where pool.number = 0) as overall_default
+    from placed join pool using (number) group by n
+) as found
+cross join lateral (select hashint8extended(n, {seed}) as whole) as decided
+cross join lateral (select (array['top_1', 'top_1', 'top_1', 'top_1', 'top_k', 'ensemble', 'cascade'])
+    [1 + (whole >> 8 & 1023) % 7] as strategy) as asked;
+create unique index on chosen (n);
+analyze chosen;
+"""
+_ID = "('0190' || lpad(to_hex({n}), 8, '0') || '70008000' || substr(md5('{seed}' || {n}::text), 1, 12))::uuid"
+_DECISIONS = """
+insert into routing_decision (id, team_id, created_at, mode, reason, policy_id, asked_strategy, strategy,
+    ensemble_allowed, threshold, skill_floor, k, query, embedding, embedder, default_agent_id, selected_agent_id,
+    selected_agent_ids, confidence, fallback_used, complexity, complexity_length, complexity_steps,
+    complexity_technical_depth, complexity_reasoning, complexity_constraints, suggested_tier, selected_tier,
+    selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms, outcome, rating)
+select
+    __ID__, '{team_id}', now() - interval '{days} days' * ({count} - n) / {count}, 'gate',
+    case when fallback then 'default' else 'skill_match' end,
+    (select id from routing_policy where team_id = '{team_id}' order by version desc limit 1),
+    strategy, strategy, true, {threshold}, {skill_floor}, {k},
+    ask.text || ' ' || topic.text || ' of the ' || part.text || ' module, number ' || n % 9973 || '.',
+    vectors.vector, 'benchmark', (select id from pool where number = 0), selected[1], selected, confidence, fallback,
+    drawn * 3 % 1000, drawn % 1000, drawn * 7 % 1000, drawn * 11 % 1000, drawn * 13 % 1000, drawn * 17 % 1000,
+    drawn % 3, drawn % 3, 'model-' || drawn % 3, 0.001 * (drawn % 50), 0.001 * (drawn % 47), 0.5 + drawn % 20 * 0.1,
+    1.0 + drawn % 30 * 0.1, 200 + drawn % 3000, case when drawn % 20 = 0 then 'failed' else 'answered' end,
+    case when drawn % 3 = 0 then drawn % 5 / 4.0 end
+from chosen
+cross join lateral (select (whole >> 20 & 65535)::int as drawn) as drawn
+join topic on topic.number = abs(whole % {topics})
+join part on part.number = (whole >> 4 & 1023) % {parts}
+join ask on ask.number = (whole >> 12 & 1023) % {asks}
+join vectors on vectors.number = (whole >> 30 & 63)
+order by n;
+""".replace("__ID__", _ID.replace("{n}", "n"))
+_CANDIDATE_ROWS = """
+insert into routing_candidate (decision_id, agent_id, team_id, agent_version, place, tie_order, selected, skill_match,
+    past_performance, personality_fit, load_balance, overall, matching_skills)
+select __ID__, pool.id, '{team_id}', pool.version, place, j + 1, pool.id = any(selected), skill, past, personality,
+    load, overall, case when j in (2, 3) then array['Skill 0'] else '{{}}' end
+from placed join pool using (number) join chosen using (n);
+drop table placed, chosen;
+""".replace("__ID__", _ID.replace("{n}", "n"))
