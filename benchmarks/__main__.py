@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import analytics, fanout, reads, routing_quality, tables, tasks
+from benchmarks import analytics, fanout, reads, routing_quality, simulate, tables, tasks
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -21,7 +21,10 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=("reads", "fanout", "tasks", "routing", "analytics", "all"), default="all"
+        "what",
+        nargs="?",
+        choices=("reads", "fanout", "tasks", "routing", "analytics", "simulate", "all"),
+        default="all",
     )
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="two short rounds: whether it runs, not how fast")
@@ -55,6 +58,10 @@ def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
             rounds, count = (2, 50_000) if chosen.quick else (9, analytics.COUNT)
             found["analytics"] = analytics.measure(set_up, rounds=rounds, count=count)
             print(tables.analytics(found["analytics"]), flush=True)
+        if chosen.what in ("simulate", "all"):
+            rounds, count = (1, 50_000) if chosen.quick else (5, simulate.COUNT)
+            found["simulate"] = simulate.measure(set_up, rounds=rounds, count=count)
+            print(tables.simulate(found["simulate"]), flush=True)
 
 
 def machine() -> dict[str, Any]:

@@ -138,6 +138,7 @@ where number < {agents};
 create temp table placed as
 select n, j, number, skill, past, personality, load, overall,
     row_number() over (partition by n order by overall desc, skill desc, load desc, j) as place,
+    row_number() over (partition by n order by skill desc, load desc, j) as equal,
     overall >= {threshold} * {units} and skill >= {skill_floor} as able
 from scored;
 drop table scored;
@@ -147,11 +148,14 @@ create temp table chosen as
 select n, overall_default, case when able_count > 0 then
         (array_agg_able)[1:case strategy when 'top_1' then 1 when 'top_k' then {k} else 20 end]
         else array[(select id from pool where number = 0)] end as selected,
-    coalesce(best, overall_default, 0) as confidence, able_count = 0 as fallback, strategy, whole
+    coalesce(best, overall_default, 0) as confidence, able_count = 0 as fallback, strategy, whole, ids, signals
 from (
     select n, count(*) filter (where able) as able_count,
         array_agg(pool.id order by place) filter (where able) as array_agg_able,
-        max(overall) filter (where able) as best, max(overall) filter (where pool.number = 0) as overall_default
+        max(overall) filter (where able) as best, max(overall) filter (where pool.number = 0) as overall_default,
+        array_agg(pool.id order by equal) as ids,
+        array_agg((skill::bigint << 49) + (past::bigint << 35) + (personality::bigint << 21) + (load::bigint << 7)
+            + 128 - equal order by equal) as signals
     from placed join pool using (number) group by n
 ) as found
 cross join lateral (select hashint8extended(n, {seed}) as whole) as decided
@@ -164,16 +168,17 @@ _ID = "('0190' || lpad(to_hex({n}), 8, '0') || '70008000' || substr(md5('{seed}'
 _DECISIONS = """
 insert into routing_decision (id, team_id, created_at, mode, reason, policy_id, asked_strategy, strategy,
     ensemble_allowed, threshold, skill_floor, k, query, embedding, embedder, default_agent_id, selected_agent_id,
-    selected_agent_ids, confidence, fallback_used, complexity, complexity_length, complexity_steps,
-    complexity_technical_depth, complexity_reasoning, complexity_constraints, suggested_tier, selected_tier,
-    selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms, outcome, rating)
+    selected_agent_ids, candidate_ids, candidate_signals, confidence, fallback_used, complexity, complexity_length,
+    complexity_steps, complexity_technical_depth, complexity_reasoning, complexity_constraints, suggested_tier,
+    selected_tier, selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms, outcome, rating)
 select
     __ID__, '{team_id}', now() - interval '{days} days' * ({count} - n) / {count}, 'gate',
     case when fallback then 'default' else 'skill_match' end,
     (select id from routing_policy where team_id = '{team_id}' order by version desc limit 1),
     strategy, strategy, true, {threshold}, {skill_floor}, {k},
     ask.text || ' ' || topic.text || ' of the ' || part.text || ' module, number ' || n % 9973 || '.',
-    vectors.vector, 'benchmark', (select id from pool where number = 0), selected[1], selected, confidence, fallback,
+    vectors.vector, 'benchmark', (select id from pool where number = 0), selected[1], selected, ids, signals,
+    confidence, fallback,
     drawn * 3 % 1000, drawn % 1000, drawn * 7 % 1000, drawn * 11 % 1000, drawn * 13 % 1000, drawn * 17 % 1000,
     drawn % 3, drawn % 3, 'model-' || drawn % 3, 0.001 * (drawn % 50), 0.001 * (drawn % 47), 0.5 + drawn % 20 * 0.1,
     1.0 + drawn % 30 * 0.1, 200 + drawn % 3000, case when drawn % 20 = 0 then 'failed' else 'answered' end,

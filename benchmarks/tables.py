@@ -126,3 +126,15 @@ def analytics(found: dict[str, Any]) -> str:
     for name, row in found["questions"].items():
         lines.append(f"{name:40}{row[PARLEY]:14.1f}{row[HANDWRITTEN]:24.1f}{row[PARLEY] / row[HANDWRITTEN]:8.2f}")
     return "\n".join(lines)
+
+
+def simulate(found: dict[str, Any]) -> str:
+    seconds = found["seconds"]
+    best = min(value for name, value in seconds.items() if name != PARLEY)
+    lines = [
+        "",
+        f"Simulation: {found['decisions']:,} decisions, {found['flips']:,} flips, medians of {found['rounds']} rounds",
+        *(f"{name:40}{value:10.2f} s" for name, value in seconds.items()),
+        f"{PARLEY} to the best hand-written{seconds[PARLEY] / best:18.2f}",
+    ]
+    return "\n".join(lines)

@@ -14,7 +14,7 @@ from uuid import UUID
 from app.routing.score import UNITS, Candidate, Signals, units
 
 SIGNAL_BITS, PLACE_BITS = 14, 7
-PLACES = 2**PLACE_BITS - 1  # more candidates than that are told apart by their index alone
+PLACES = (1 << PLACE_BITS) - 1  # more candidates than that are told apart by their index alone
 
 
 def packed(candidates: Iterable[Candidate], ids: Mapping[str, UUID]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def packed(candidates: Iterable[Candidate], ids: Mapping[str, UUID]) -> dict[str
 
 def pack(signals: Signals, place: int) -> int:
     """`place` counts from 1; the first wins among equal scores."""
-    number: int = 0
+    number = 0
     for value in astuple(signals):
         number = number << SIGNAL_BITS | units(value)
     return number << PLACE_BITS | max(PLACES + 1 - place, 0)

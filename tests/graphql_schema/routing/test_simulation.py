@@ -1,4 +1,4 @@
-"""`simulateRouting` as a client sees it: what changes, what is refused, and that nothing runs for a client that left."""
+"""`simulateRouting` as a client sees it: what changes, what is refused, and nothing runs for a client that left."""
 
 from __future__ import annotations
 
