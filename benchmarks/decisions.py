@@ -170,7 +170,8 @@ insert into routing_decision (id, team_id, created_at, mode, reason, policy_id, 
     ensemble_allowed, threshold, skill_floor, k, query, embedding, embedder, default_agent_id, selected_agent_id,
     selected_agent_ids, candidate_ids, candidate_signals, confidence, fallback_used, complexity, complexity_length,
     complexity_steps, complexity_technical_depth, complexity_reasoning, complexity_constraints, suggested_tier,
-    selected_tier, selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms, outcome, rating)
+    selected_tier, selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms,
+    outcome, rating)
 select
     __ID__, '{team_id}', now() - interval '{days} days' * ({count} - n) / {count}, 'gate',
     case when fallback then 'default' else 'skill_match' end,
