@@ -193,9 +193,6 @@ def upgrade() -> None:
     op.create_index(
         "ix_routing_decision_words", "routing_decision", ["query_words"], unique=False, postgresql_using="gin"
     )
-    # The vector is as large as all the rest of a row and seldom read: beside the table it does not slow its scans.
-    op.execute("alter table routing_decision alter column embedding set storage external")
-    op.execute("alter table routing_decision set (toast_tuple_target = 600)")
     op.create_table(
         "routing_candidate",
         sa.Column("decision_id", sa.Uuid(), nullable=False),
