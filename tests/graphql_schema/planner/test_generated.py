@@ -19,7 +19,7 @@ from tests.fixtures.reference import Reference, comparable
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(7_200)]
 SOAKING = os.environ.get("PARLEY_SOAK") == "1"
 SETTINGS = settings(
-    max_examples=5_000 if SOAKING else 50,
+    max_examples=5_000 if SOAKING else 25,
     deadline=None,
     derandomize=not SOAKING,
     database=None,

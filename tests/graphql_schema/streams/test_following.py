@@ -80,6 +80,7 @@ async def test_kinds_choose(connect: Connect, writer: Writer) -> None:
     start = await writer.say(0)
     await writer.say(1, kind=EventKind.AGENT_PAUSED)
     await writer.say(2)
+    await writer.settle()
     async with connect() as socket:
         await socket.subscribe(TEAM_EVENTS, {"after": start, "kinds": ["AGENT_PAUSED", "AGENT_RESUMED"]})
         replayed = await socket.item()
@@ -94,6 +95,7 @@ async def test_kinds_choose(connect: Connect, writer: Writer) -> None:
 async def test_no_kinds_at_all_is_a_stream_without_events(connect: Connect, writer: Writer) -> None:
     start = await writer.say(0)
     await writer.say(1)
+    await writer.settle()
     async with connect() as socket:
         await socket.subscribe(TEAM_EVENTS, {"after": start, "kinds": []})
 
@@ -102,6 +104,7 @@ async def test_no_kinds_at_all_is_a_stream_without_events(connect: Connect, writ
 
 async def test_a_team_sees_nothing_of_another(parley: Parley, connect: Connect, writer: Writer) -> None:
     starts = [await writer.say(0), await writer.say(0, team=parley.other)]
+    await writer.settle()
     async with connect() as home, connect(secret=parley.other.secrets[Role.ADMIN]) as other:
         for socket, start in zip((home, other), starts, strict=True):
             await socket.subscribe(TEAM_EVENTS, {"after": start})
@@ -162,6 +165,7 @@ async def test_agents_that_cannot_be_followed(parley: Parley, connect: Connect) 
 
 async def test_a_field_that_needs_python(parley: Parley, connect: Connect, writer: Writer) -> None:
     start = await writer.say(6)
+    await writer.settle()
     async with connect() as socket:
         await socket.subscribe(PYTHON_FIELD, {"after": start})
         await socket.caught_up()
@@ -185,6 +189,7 @@ async def test_commits_while_joining_are_neither_lost_nor_repeated(connect: Conn
             await asyncio.sleep(random.choice((0, 0, 0.002)))
 
     async def join(turn: int) -> list[int]:
+        await writer.settle()
         async with connect() as socket:
             await asyncio.sleep(turn * 0.02)
             query = TEAM_EVENTS if turn % 2 else TEAM_EVENTS.replace("Follow", f"Follow{turn}")
@@ -232,6 +237,7 @@ async def test_what_an_older_transaction_hides_comes_when_it_ends(
     assert parley.settings.database_url
     older = await asyncpg.connect(parley.settings.database_url)
     start = await writer.say(0)
+    await writer.settle()
     async with connect() as socket:
         await socket.subscribe(TEAM_EVENTS, {"after": start})
         await socket.caught_up()
@@ -252,6 +258,7 @@ async def test_what_an_older_transaction_hides_comes_when_it_ends(
 
 async def test_hidden_events_keep_their_place_before_younger_ones(connect: Connect, writer: Writer) -> None:
     start = await writer.say(0)
+    await writer.settle()
     async with connect() as socket:
         await socket.subscribe(TEAM_EVENTS, {"after": start})
         await socket.caught_up()
