@@ -189,7 +189,6 @@ async def test_commits_while_joining_are_neither_lost_nor_repeated(connect: Conn
             await asyncio.sleep(random.choice((0, 0, 0.002)))
 
     async def join(turn: int) -> list[int]:
-        await writer.settle()
         async with connect() as socket:
             await asyncio.sleep(turn * 0.02)
             query = TEAM_EVENTS if turn % 2 else TEAM_EVENTS.replace("Follow", f"Follow{turn}")
