@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 PORT ?= $(or $(PARLEY_PORT),8000)
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python requirements/install.py
@@ -16,7 +16,7 @@ help: ## List the commands
 run: $(VENV)/run.stamp ## Run everything on this machine (PORT=8000, PARLEY_DATA_DIR=.parley)
 	@PARLEY_PORT="$(PORT)" exec $(BIN)/python -m app.cli dev
 
-test: $(VENV)/dev.stamp ## Run the tests (ARGS='-k name' to choose, WORKERS=2 at a time)
+test: $(VENV)/dev.stamp ## Run the tests (ARGS='-k name' to choose, WORKERS=3 at a time)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/dev.stamp ## Check format, rules, types, imports, migrations and the exported schema
