@@ -1,0 +1,122 @@
+"""The tools with which managed agents start collaboration sessions and learn what came of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.collaborations import service
+from app.collaborations.models import OPEN, Collaboration, CollaborationPattern, ParticipantRole
+from app.collaborations.spec import MOST_PARTICIPANTS, parse_collaboration
+from app.errors import NotFound
+from app.ids import Prefix, from_global, to_global
+from app.managed.task_tools import MOST_WAIT_S, find_colleague
+from app.managed.tool import AgentTool, Desk, Done
+from app.managed.waiting import wait_until
+
+_STATUS = "select status from collaboration where team_id = $1 and id = $2 and lead_id = $3"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Participant(Strict):
+    agent: Annotated[str, Field(description="The colleague's slug, such as luke.")]
+    role: Annotated[ParticipantRole, Field(description="What it is there for; the lead is you.")]
+    stage: Annotated[str | None, Field(description="The name of its stage in a pipeline.", max_length=120)] = None
+    instructions: Annotated[str, Field(description="What only this colleague is told.")] = ""
+
+
+class StartCollaboration(Strict):
+    pattern: Annotated[CollaborationPattern, Field(description="How you work together.")]
+    goal: Annotated[str, Field(description="What you are to reach; all are told.")]
+    context: Annotated[str, Field(description="Background for all.")] = ""
+    participants: Annotated[
+        list[Participant], Field(description="Your colleagues in it.", min_length=1, max_length=MOST_PARTICIPANTS)
+    ]
+    options: Annotated[list[str] | None, Field(description="What a consensus chooses among; usually yes and no.")] = (
+        None
+    )
+    max_cost_usd: Annotated[
+        Decimal | None, Field(description="US dollars that it may cost in all; usually left out.", gt=0)
+    ] = None
+
+
+class CheckCollaboration(Strict):
+    session_id: Annotated[str, Field(description="The id that start_collaboration answered.")]
+    wait_seconds: Annotated[int, Field(description="Wait up to this long for its end.", ge=0, le=MOST_WAIT_S)] = 0
+
+
+async def _start(session: AsyncSession, desk: Desk, asked: StartCollaboration) -> Done:
+    """Whoever starts it leads it; a pipeline goes without a lead."""
+    run = desk.run
+    seats = [
+        {"agent_id": (await find_colleague(session, run.task, one.agent)).id, **one.model_dump(exclude={"agent"})}
+        for one in asked.participants
+    ]
+    if asked.pattern is not CollaborationPattern.PIPELINE:
+        seats.append({"agent_id": run.task.assignee_id, "role": ParticipantRole.LEAD})
+    given = asked.model_dump(exclude={"participants"}, exclude_none=True)
+    made = await service.start(
+        session,
+        team_id=run.task.team_id,
+        spec=parse_collaboration(given | {"participants": seats}),
+        settings=desk.settings,
+        actor=run.actor,
+        on_behalf_of=run.task.on_behalf_of,
+        lead_id=run.task.assignee_id,
+    )
+    name = to_global(Prefix.COLLABORATION, made.id)
+    return Done(f"Started as {name}. Ask check_collaboration for what it comes to.")
+
+
+async def _wait(desk: Desk, asked: CheckCollaboration) -> None:
+    session_id, task = from_global(Prefix.COLLABORATION, asked.session_id, path="session_id"), desk.run.task
+
+    async def ended() -> bool:
+        status = await desk.database.fetchval(_STATUS, task.team_id, session_id, task.assignee_id)
+        return status is None or status not in OPEN
+
+    await wait_until(desk, ended, seconds=asked.wait_seconds)
+
+
+async def _check(session: AsyncSession, desk: Desk, asked: CheckCollaboration) -> Done:
+    """Only of sessions that the agent leads."""
+    mine = desk.run.task
+    found = await session.scalar(
+        select(Collaboration).where(
+            Collaboration.team_id == mine.team_id,
+            Collaboration.id == from_global(Prefix.COLLABORATION, asked.session_id, path="session_id"),
+            Collaboration.lead_id == mine.assignee_id,
+        )
+    )
+    if found is None:
+        raise NotFound("You lead no such session.")
+    said = "\n".join(part for part in (found.error_message, found.result) if part)
+    return Done(f"{found.status.value.upper()}: {said}" if said else found.status.value.upper())
+
+
+# What works for a session starts none: sessions never nest, so that no two can wait for each other.
+COLLABORATION_TOOLS = (
+    AgentTool(
+        name="start_collaboration",
+        description="Have several colleagues work on one goal, in a pattern, with you as the lead. Answers the "
+        "session's id at once; it has a budget of its own and goes on when you end.",
+        arguments=StartCollaboration,
+        act=_start,
+        offered=lambda task: task.collaboration_id is None,
+    ),
+    AgentTool(
+        name="check_collaboration",
+        description="Where a session that you started stands, and what it came to; can wait for its end.",
+        arguments=CheckCollaboration,
+        act=_check,
+        wait=_wait,
+        offered=lambda task: task.collaboration_id is None,
+    ),
+)

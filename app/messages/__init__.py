@@ -1,0 +1,1 @@
+"""Messages between agents: who gets one, in which order, and what an inbox holds."""
