@@ -1,0 +1,1 @@
+"""Conversations: messages, who takes part, and how messages are answered."""

@@ -1,0 +1,53 @@
+"""Reads of conversations that need no lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.db.engine import Database
+from app.errors import Forbidden, NotFound
+
+_KNOWN = """
+select primary_agent_id, status = 'closed' as closed, exists (
+    select from conversation_participant as one
+    where one.conversation_id = conversation.id and one.agent_id = $3 and one.left_at is null
+) as takes_part, array(
+    select agent_id from conversation_participant as one
+    where one.conversation_id = conversation.id and one.left_at is not null
+) as removed
+from conversation where team_id = $1 and id = $2
+"""
+
+
+_SPEAKS_WITH = """
+select exists (
+    select from conversation join conversation_participant as one on one.conversation_id = conversation.id
+    where conversation.team_id = $1 and conversation.user_id = $3 and conversation.status = 'open'
+        and one.agent_id = $2 and one.left_at is null
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    primary_agent_id: UUID
+    closed: bool
+    takes_part: bool
+    removed: frozenset[UUID]
+
+
+async def known(database: Database, *, team_id: UUID, conversation_id: UUID, agent_id: UUID | None = None) -> Known:
+    """What may change the next moment; `takes_part` is about the agent. Raises NotFound."""
+    row = await database.fetchrow(_KNOWN, team_id, conversation_id, agent_id)
+    if row is None:
+        raise NotFound("There is no such conversation in this team.")
+    return Known(row["primary_agent_id"], row["closed"], row["takes_part"], frozenset(row["removed"]))
+
+
+async def require_speaking_with(database: Database, *, team_id: UUID, agent_id: UUID, user_id: str) -> None:
+    """Raises Forbidden unless the agent takes part in an open conversation with this user."""
+    if not await database.fetchval(_SPEAKS_WITH, team_id, agent_id, user_id):
+        raise Forbidden(
+            "An agent knows and tells of a user only while it takes part in an open conversation with them."
+        )

@@ -1,0 +1,72 @@
+"""Which conversations a caller may read: an agent's key those in which its agent takes part, other keys the team's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select
+
+from app.conversations import models
+from app.tasks.models import Task
+from graphql_schema.planner.mapping import Caller
+from graphql_schema.planner.sql import word
+
+Row = Any  # an alias's columns
+
+
+def readable_conversation(row: Row) -> ColumnElement[bool]:
+    return and_(row.team_id == Caller.team_id, open_to_caller(row.id))
+
+
+def readable_within(row: Row) -> ColumnElement[bool]:
+    """Of what belongs to a conversation, by its `conversation_id`."""
+    return and_(row.team_id == Caller.team_id, open_to_caller(row.conversation_id))
+
+
+def readable_contribution(row: Row) -> ColumnElement[bool]:
+    reply: Any = models.Reply.__table__.alias()
+    mine = select(reply.c.conversation_id).where(reply.c.id == row.reply_id).correlate_except(reply).scalar_subquery()
+    return and_(row.team_id == Caller.team_id, open_to_caller(mine))
+
+
+def readable_where_there_is_one(row: Row) -> ColumnElement[bool]:
+    """Of what may belong to a conversation, and then says what was said there."""
+    return and_(row.team_id == Caller.team_id, or_(row.conversation_id.is_(None), open_to_caller(row.conversation_id)))
+
+
+def readable_task(row: Row) -> ColumnElement[bool]:
+    """An agent also sees what it is to do, and what it gave to others, for conversations of which it is no part."""
+    own = or_(row.assignee_id == Caller.agent_id, row.creator_id == Caller.agent_id)
+    within = or_(row.conversation_id.is_(None), own, open_to_caller(row.conversation_id))
+    return and_(row.team_id == Caller.team_id, within)
+
+
+def readable_of_task(row: Row) -> ColumnElement[bool]:
+    """Of what belongs to a task, by its `task_id`."""
+    task: Any = Task.__table__.alias()
+    seen = select(task.c.id).where(task.c.id == row.task_id, readable_task(task.c)).correlate_except(task).exists()
+    return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), seen))
+
+
+def open_to_caller(conversation_id: Any) -> ColumnElement[bool]:
+    return or_(Caller.agent_id.is_(None), conversation_id.in_(taken_part_in()))
+
+
+def spoken_with() -> Any:
+    """The ids of the users with whom the caller's agent has an open conversation."""
+    conversation: Any = models.Conversation.__table__.alias()
+    return select(conversation.c.user_id).where(
+        conversation.c.team_id == Caller.team_id,
+        conversation.c.id.in_(taken_part_in()),
+        conversation.c.status == word(models.ConversationStatus.OPEN),
+        conversation.c.user_id.is_not(None),
+    )
+
+
+def taken_part_in() -> Any:
+    """The conversations in which the caller's agent takes part now, as a select without anything of the outer row:
+    Postgres makes it once for a whole page."""
+    part: Any = models.ConversationParticipant.__table__.alias()
+    return select(part.c.conversation_id).where(
+        part.c.team_id == Caller.team_id, part.c.agent_id == Caller.agent_id, part.c.left_at.is_(None)
+    )
