@@ -1,0 +1,83 @@
+"""Reports, as the graph shows them."""
+
+from __future__ import annotations
+
+import strawberry
+
+from app.ids import Prefix
+from app.reports import models
+from app.reports.models import KEPT_SECTIONS, MAX_SECTIONS
+from graphql_schema.node import Node
+from graphql_schema.planner.connections import publish_connection
+from graphql_schema.planner.mapping import column, listing, mapped, one
+from graphql_schema.reports import enums as _enums  # noqa: F401 - published before a field uses them
+from graphql_schema.scalars import JSON, DateTime
+
+_AGENTS = "graphql_schema.agents.types"
+_TASKS = "graphql_schema.tasks.types"
+
+
+@mapped(models.Report.__table__, prefix=Prefix.REPORT)
+@strawberry.type(
+    description="A report that was asked for, and what came of it. At `/reports/{id}.md`, `.html` and `.json` it can "
+    "be downloaded with the same key."
+)
+class Report(Node):
+    type: models.ReportType = column("Which template it follows.", filter=True, group=True)
+    title: str = column("What it is called, 1 to 200 characters.", filter=True, order=True)
+    parameters: JSON = column("What it is about, by the template's parameters; at most 50,000 bytes.")
+    format: models.ReportFormat = column("How it is written.", filter=True, group=True)
+    max_sections: int = column(f"How many sections it may have, 1 to {MAX_SECTIONS}.", filter=True)
+    required_sections: list[str] = column("The names of the sections that must be there, in the template's order.")
+    status: models.ReportStatus = column("Where it stands.", filter=True, group=True)
+    missing_sections: list[str] = column(
+        "The names of required sections that are not there, or say nothing, in the newest version."
+    )
+    problems: list[str] = column("Why the newest version is not valid, or why there is none; none when it is valid.")
+    on_behalf_of: str = column("Who asked: the key's name, or the task's from which it was asked for.", filter=True)
+    created_at: DateTime = column("When it was asked for.", filter=True, order=True, group=True, aggregate=True)
+    finished_at: DateTime | None = column(
+        "When it became valid, invalid or failed; null before.", filter=True, order=True, aggregate=True
+    )
+    assignee_id: strawberry.ID = column("Who writes it.", prefix=Prefix.AGENT, filter=True, group=True)
+    assignee = one("Agent", _AGENTS, "Who writes it.", on=lambda report, agent: agent.id == report.assignee_id)
+    requester_id: strawberry.ID | None = column(
+        "The agent that asked for it; null: a person or a program.", prefix=Prefix.AGENT, filter=True, group=True
+    )
+    requester = one(
+        "Agent", _AGENTS, "The agent that asked for it; null: a person or a program.", nullable=True,
+        on=lambda report, agent: agent.id == report.requester_id,
+    )  # fmt: skip
+    sections = listing(
+        "ReportSection", "graphql_schema.reports.types",
+        f"What the newest version says, in its order; at most {KEPT_SECTIONS}. None before it was written.",
+        most=KEPT_SECTIONS, order="position", on=lambda report, section: section.report_id == report.id,
+    )  # fmt: skip
+    task = one("Task", _TASKS, "The task of the first version.", on=lambda report, task: task.id == report.task_id)
+    repair_task = one(
+        "Task", _TASKS, "The task of the repair; null: there was none.", nullable=True,
+        on=lambda report, task: task.id == report.repair_task_id,
+    )  # fmt: skip
+    routing_decision = one(
+        "RoutingDecision", "graphql_schema.routing.types",
+        "Why this agent writes it; null where the request named the agent.", nullable=True,
+        on=lambda report, decision: decision.id == report.decision_id,
+    )  # fmt: skip
+    memory = one(
+        "Memory", "graphql_schema.memories.types",
+        "What the team remembers of it, of the kind PROCEDURAL; null while it is not valid, or once it is forgotten.",
+        nullable=True, on=lambda report, memory: memory.id == report.memory_id,
+    )  # fmt: skip
+
+
+@mapped(models.ReportSection.__table__)
+@strawberry.type(description="One part of a report.")
+class ReportSection:
+    position: int = column("Its place in the report, from 1.")
+    name: str = column("Its name in the template's manner, such as `severity_breakdown`; up to 80 characters.")
+    title: str = column("Its heading as it was written, up to 200 characters.")
+    kind: models.SectionKind = column("What it is to the template.")
+    content: str = column("What it says, as the agent wrote it; may hold any text.")
+
+
+publish_connection(Report)
