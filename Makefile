@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python requirements/install.py
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra embedded
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/run.stamp ## Run everything on this machine (PORT=8000, PARLEY_DATA_DIR=.parley)
 	@PARLEY_PORT="$(PORT)" exec $(BIN)/python -m app.cli dev
@@ -35,11 +35,15 @@ schema: $(VENV)/run.stamp ## Export schema.graphql and docs/settings.md from the
 	$(BIN)/python -m app.cli schema export
 	$(BIN)/python -m app.cli settings --markdown > docs/settings.md
 
+screenshots: $(VENV)/dev.stamp ## Take pictures of every page of the dashboard, into docs/screenshots
+	$(BIN)/python -m tests.dashboard.screenshots $(ARGS)
+
 bench: $(VENV)/dev.stamp ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Run the long form of the fault and property tests
-	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 tests/e2e tests/graphql_schema/streams tests/graphql_schema/planner $(ARGS)
+	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 tests/e2e tests/graphql_schema/streams tests/graphql_schema/planner tests/graphql_schema/messages/test_inbox_events.py $(ARGS)
+	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 -m hypothesis tests/app tests/graphql_schema/transport $(ARGS)
 
 lock: ## Resolve the lock files anew (needs uv)
 	$(COMPILE) --group build --output-file requirements/run.txt pyproject.toml
@@ -67,4 +71,4 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-.PHONY: help run test check format bench soak schema lock clean
+.PHONY: help run test check format screenshots bench soak schema lock clean

@@ -59,6 +59,11 @@ class EmbedderSettings(BaseModel):
         return self
 
 
+class HandoffJudge(StrEnum):
+    EMBEDDING = "embedding"
+    MODEL = "model"
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore", frozen=True)
 
@@ -83,6 +88,9 @@ class Settings(BaseSettings):
     log_level: str = Field("info", description="`debug`, `info`, `warning` or `error`.")
     log_format: LogFormat = Field(LogFormat.JSON, description="`json` for machines, `console` for people.")
     graphiql: bool = Field(False, description="Serve GraphiQL at `/graphql` to browsers. `parley dev` turns it on.")
+    dashboard: bool = Field(
+        True, description="Serve the dashboard at `/`. It shows nothing without an API key and speaks only the API."
+    )
     cors_origins: str = Field(
         "",
         description="Comma-separated origins whose pages may call the API, such as `https://dash.example.org`; `*` for "
@@ -92,8 +100,8 @@ class Settings(BaseSettings):
         "127.0.0.1", description="Comma-separated proxies whose X-Forwarded-For is believed; `*` believes all."
     )
 
-    pool_size: Positive = Field(10, description="Database connections of one process for writes.")
-    read_pool_size: Positive = Field(10, description="Database connections of one process for planned reads.")
+    pool_size: Positive = Field(20, description="Most database connections of one process for writes.")
+    read_pool_size: Positive = Field(10, description="Most database connections of one process for planned reads.")
     statement_timeout_ms: Positive = Field(10_000, description="Longest that one SQL statement may run.")
     operation_timeout_s: float = Field(15.0, gt=0, description="Longest that one query or mutation may take.")
     shutdown_grace_s: float = Field(10.0, gt=0, description="How long open work may finish after SIGTERM.")
@@ -137,6 +145,10 @@ class Settings(BaseSettings):
         0, ge=0, le=65535, description="Port on which a worker serves its `/metrics`, on `PARLEY_HOST`; 0: none."
     )
 
+    inbox_limit: Positive = Field(
+        1_000, description="Unread messages that one agent's inbox holds; the next one is refused until some are read."
+    )
+
     team_day_budget_usd: Decimal = Field(
         Decimal(50),
         ge=0,
@@ -151,6 +163,42 @@ class Settings(BaseSettings):
         Decimal("0.50"),
         gt=0,
         description="US dollars reserved for a task that is delegated without a budget of its own.",
+    )
+    reply_timeout_s: Positive = Field(
+        300,
+        le=3_600,
+        description="Seconds that an agent may take for its reply in a conversation, its turn and further attempts "
+        "included, unless the message says otherwise.",
+    )
+    reply_max_tokens: Positive = Field(
+        32_000, le=10_000_000, description="Tokens that one attempt at a reply may use, what it reads included."
+    )
+
+    handoff_steps: Positive = Field(
+        20,
+        le=1_000,
+        description="Replies that agents may give by themselves, handing over or going on, since the user last spoke; "
+        "then the user has the word.",
+    )
+    handoff_judge: HandoffJudge = Field(
+        HandoffJudge.EMBEDDING,
+        description="Who judges the plain language of handoff rules: `embedding`, or `model`, the model of tier 0, "
+        "which reads every reply of an agent that has rules once more, at its price. The offline model never judges.",
+    )
+    handoff_repeats: Positive = Field(
+        5,
+        le=100,
+        description="How often one agent may hand a conversation to the same agent for the same reason since the user "
+        "last spoke.",
+    )
+
+    consultation_context_tokens: Positive = Field(
+        2_000, le=100_000, description="Tokens of context, about four characters each, that a consulted agent is given."
+    )
+    redact_emails: bool = Field(
+        True,
+        description="Whether e-mail addresses are taken out of consultations. Keys, tokens, passwords, connection "
+        "strings and private keys always are.",
     )
 
     model_tier_0: str = Field(

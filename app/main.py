@@ -16,14 +16,17 @@ from starlette.types import Receive, Scope, Send
 
 from app.clock import now
 from app.config import Settings
+from app.conversations import partials
+from app.dashboard import routes as dashboard
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.choice import embedder_of
 from app.errors import Unavailable
 from app.events import partitions
 from app.events.tailer import Tailer
-from app.events.wakeups import Ringer
+from app.events.wakeups import Listener, Ringer
 from app.health import Health
+from app.memories.library import Library
 from app.observability import metrics
 from app.observability.logging import configure_logging
 from app.redis import Redis
@@ -35,6 +38,7 @@ from graphql_schema.execution import Executor
 from graphql_schema.exports.endpoint import ExportEndpoint
 from graphql_schema.graphiql import routes as graphiql
 from graphql_schema.planner.plan import Planner
+from graphql_schema.reports.endpoint import ReportEndpoint
 from graphql_schema.schema import schema
 from graphql_schema.streams.hub import Hub
 from graphql_schema.streams.key_watch import KeyWatch
@@ -50,6 +54,7 @@ from graphql_schema.transport.websocket import WebSocketEndpoint
 log = structlog.get_logger(__name__)
 GRAPHQL_PATH = "/graphql"
 EXPORT_PATH = "/export"
+REPORT_PATH = "/reports/{file}"
 _HOUSEKEEPING_S = 24 * 3600
 _AWAY_PAUSE_S = 2.0
 
@@ -79,8 +84,11 @@ class Process:
             indexes,
             routing,
             Simulator(self.database),
+            Library(self.database, self.transaction, embedder, self.redis),
         )
-        self.executor = Executor(core, services, Hub(core, services, self.tailer), self.keys)
+        hub = Hub(core, services, self.tailer)
+        self.executor = Executor(core, services, hub, self.keys)
+        self.partials = Listener(settings, partials.CHANNEL, hear=hub.hear)
         persisted = PersistedDocuments(self.database, self.redis, settings)
         self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
         self.authenticator = Authenticator(self.database, self.redis, settings)
@@ -109,10 +117,13 @@ class Process:
             self.executor.core, self.services, self.intake, self.authenticator, self.settings, closing=self.closing
         )
         pages = graphiql.routes() if self.settings.graphiql else []
+        if self.settings.dashboard:
+            pages += dashboard.routes()
         return [
             Route(GRAPHQL_PATH, http),
             WebSocketRoute(GRAPHQL_PATH, socket),
             Route(EXPORT_PATH, exports),
+            Route(REPORT_PATH, ReportEndpoint(self.services, self.intake, self.authenticator, self.settings)),
             *self.health.routes,
             *metrics.routes,
             *pages,
@@ -123,14 +134,16 @@ class Process:
         self.tailer.start()
         self.keys.start()
         keeping = asyncio.create_task(self._keep_house())
+        hearing = asyncio.create_task(self.partials.run())
         gc.freeze()  # what lives as long as the process need not be looked through again and again
         log.info("api starts", port=self.settings.port)
         try:
             yield
         finally:
             self.begin_closing()
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            for task in (keeping, hearing):
+                task.cancel()
+            await asyncio.gather(keeping, hearing, return_exceptions=True)
             await self.keys.stop()
             await self.tailer.stop()
             await self.ringer.close()

@@ -17,6 +17,7 @@ QUEUE = "parley:jobs"
 class JobName(StrEnum):
     MAINTAIN_EVENTS = "events.maintain"
     FORGET_IDEMPOTENCY = "auth.forget_idempotency"
+    FORGET_MEMORIES = "memories.forget_expired"
 
 
 def redis_settings(url: str) -> RedisSettings:

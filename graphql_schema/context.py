@@ -15,6 +15,7 @@ from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.embedder import Embedder
+from app.memories.library import Library
 from app.routing.service import Routing
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
@@ -36,6 +37,7 @@ class Services:
     team_indexes: TeamIndexes
     routing: Routing
     simulator: Simulator
+    library: Library
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ import strawberry
 from sqlalchemy.ext.asyncio import AsyncSession
 from strawberry.utils.str_converters import to_camel_case
 
-from app.auth import idempotency
+from app.auth import at_once, idempotency
+from app.auth.at_once import Write
+from app.auth.idempotency import Call
 from app.auth.principal import Principal
 from app.auth.queries import require_live
 from app.auth.roles import Permission
@@ -57,6 +59,19 @@ class Work:
         return self.principal.actor
 
 
+@dataclass(slots=True)
+class AtOnce:
+    """What a mutation works with that is one statement: it leaves what is to be written, and has no transaction."""
+
+    context: Context
+    prepared: Any
+    write: Write | None = None
+
+    @property
+    def actor(self) -> Actor:
+        return self.context.principal.actor
+
+
 @strawberry.interface(description="What a mutation answers when it happened.")
 class Payload:
     event_cursor: Cursor = strawberry.field(
@@ -83,8 +98,9 @@ class MutationInput:
     )
 
 
-Function = Callable[[Work, Any], Awaitable[Payload]]
+Function = Callable[[Any, Any], Awaitable[Payload]]
 Prepare = Callable[[Context, Any], Awaitable[Any]]
+Act = Callable[[Function, type[Payload], Context, Call | None, Any, Any], Awaitable[Payload]]
 
 
 def mutation(
@@ -98,10 +114,12 @@ def mutation(
 
     `prepare` runs when the permission is checked and no transaction is open yet: there a mutation may wait, or do what
     takes long. A transaction that stays open holds every team's events back. What it returns is `work.prepared`.
+    A function whose `work` is AtOnce writes by one statement.
     """
 
     def declare(function: Function) -> Any:
         hints = get_type_hints(function)
+        act = _write_at_once if hints["work"] is AtOnce else _work
         payload, among = hints["return"], (*_ALWAYS, *refusals)
         name = to_camel_case(function.__name__)
         union_name = name[0].upper() + name[1:] + "Result"
@@ -110,7 +128,7 @@ def mutation(
 
         async def resolver(info: Info, input: Any) -> Any:
             try:
-                return await _perform(function, name, payload, needs, prepare, info.context, input)
+                return await _perform(function, act, name, payload, needs, prepare, info.context, input)
             except AppError as error:
                 refusal = refusal_of(error, among)
                 if refusal is None:
@@ -131,6 +149,7 @@ def mutation(
 
 async def _perform(
     function: Function,
+    act: Act,
     name: str,
     payload: type[Payload],
     needs: Permission,
@@ -138,24 +157,56 @@ async def _perform(
     context: Context,
     input: Any,
 ) -> Payload:
-    principal = context.principal
+    principal, call = context.principal, None
     principal.require(needs)
-    prepared = await prepare(context, input) if prepare is not None else None
+    if input.idempotency_key is not None:
+        call = Call(principal.key_id, input.idempotency_key, name, _hash(input))
+    prepared = None
+    if prepare is not None:
+        # Looked for before anything can refuse: the world may have changed since then, but what was done is done.
+        if call is not None and (kept := await idempotency.look_up(context.services.database, call)) is not None:
+            return payload.from_outcome(kept, principal)
+        prepared = await prepare(context, input)
+    return await act(function, payload, context, call, prepared, input)
+
+
+async def _work(
+    function: Function, payload: type[Payload], context: Context, call: Call | None, prepared: Any, input: Any
+) -> Payload:
+    principal = context.principal
     async with context.services.transaction() as session:
-        await require_live(session, principal.key_id)
-        key = input.idempotency_key
-        if key is not None:
-            kept = await idempotency.begin(
-                session, api_key_id=principal.key_id, key=key, mutation=name, input_hash=_hash(input)
-            )
-            if kept is not None:
-                return payload.from_outcome(kept, principal)
+        if call is None:
+            await require_live(session, principal.key_id)
+        elif (kept := await idempotency.begin(session, call)) is not None:
+            return payload.from_outcome(kept, principal)
         done = await function(Work(session, context, prepared), input)
         done.event_cursor = Cursor((await own_cursor(session, principal.team_id)).encode())
-        if key is not None:
-            outcome = orjson.loads(orjson.dumps(done.to_outcome(), default=str))
-            await idempotency.finish(session, api_key_id=principal.key_id, key=key, outcome=outcome)
+        if call is not None:
+            await idempotency.finish(session, call, _outcome(done))
     return done
+
+
+async def _write_at_once(
+    function: Function, payload: type[Payload], context: Context, call: Call | None, prepared: Any, input: Any
+) -> Payload:
+    services, work = context.services, AtOnce(context, prepared)
+    done = await function(work, input)
+    assert work.write is not None
+    kept = await at_once.perform(
+        services.transaction,
+        services.database,
+        work.write,
+        api_key_id=context.principal.key_id,
+        call=call,
+        outcome=_outcome(done),
+    )
+    return payload.from_outcome(kept, context.principal)
+
+
+def _outcome(done: Payload) -> dict[str, Any]:
+    """As it comes back from the database."""
+    outcome: dict[str, Any] = orjson.loads(orjson.dumps(done.to_outcome(), default=str))
+    return outcome
 
 
 def _hash(input: Any) -> bytes:

@@ -10,15 +10,20 @@ from sqlalchemy import and_
 
 from app.auth.roles import Permission
 from app.clock import now
+from graphql_schema.collaborations import templates as collaboration_templates
 from graphql_schema.context import Info
 from graphql_schema.discovery import query as discovery
+from graphql_schema.handoffs import trial
+from graphql_schema.memories import query as memory_query
 from graphql_schema.node import Node
 from graphql_schema.planner.compiler import MOST_IDS
 from graphql_schema.planner.connections import many
 from graphql_schema.planner.mapping import AnyNode, Caller, one, planned_field, python
+from graphql_schema.reports import query as report_query
 from graphql_schema.routing import simulation
 from graphql_schema.routing.rows import newest_policy
 from graphql_schema.scalars import DateTime
+from graphql_schema.team_files import query as team_file_query
 
 
 @strawberry.type(description="What this key may still spend.")
@@ -44,6 +49,7 @@ class Query:
         on=lambda _, agent, slug: agent.slug == slug,
         arguments={"slug": Annotated[str, strawberry.argument(description="The agent's slug, such as `kyra`.")]},
     )
+    team_file = team_file_query.team_file
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
     find_experts = discovery.find_experts
     recommend_agents = discovery.recommend_agents
@@ -83,7 +89,10 @@ class Query:
         },
     )
     routing_decisions = many(
-        "RoutingDecision", "graphql_schema.routing.types", "Who was selected to answer the team's messages, and why."
+        "RoutingDecision",
+        "graphql_schema.routing.types",
+        "Who was selected to answer the team's messages, and why. An agent's key sees none of conversations in which "
+        "its agent takes no part.",
     )
     routing_policy = one(
         "RoutingPolicy",
@@ -95,7 +104,83 @@ class Query:
     routing_policies = many(
         "RoutingPolicy", "graphql_schema.routing.types", "Every version of how the team chooses, the first one first."
     )
+    conversation = one(
+        "Conversation",
+        "graphql_schema.conversations.types",
+        "The conversation with this id; null when the team has none, or the key's agent takes no part in it.",
+        nullable=True,
+        on=lambda _, conversation, id: conversation.id == id,
+        arguments={
+            "id": Annotated[
+                strawberry.ID, strawberry.argument(description="The conversation's id, `conversation_0190…`.")
+            ]
+        },
+    )
+    conversations = many(
+        "Conversation",
+        "graphql_schema.conversations.types",
+        "The team's conversations, closed ones included. An agent's key sees those in which its agent takes part.",
+    )
+    memories = many(
+        "Memory",
+        "graphql_schema.memories.types",
+        "What the team and its agents remember. To find what a text calls to mind, use recallMemories.",
+    )
+    recall_memories = memory_query.recall_memories
+    groups = many("Group", "graphql_schema.groups.types", "The team's groups, dissolved ones included.")
     simulate_routing = simulation.simulate_routing
+    test_handoff_rule = trial.try_handoff_rules
+    collaboration_session = one(
+        "CollaborationSession",
+        "graphql_schema.collaborations.types",
+        "The collaboration session with this id; null when the team has none.",
+        nullable=True,
+        on=lambda _, session, id: session.id == id,
+        arguments={
+            "id": Annotated[strawberry.ID, strawberry.argument(description="The session's id, `collab_0190…`.")]
+        },
+    )
+    collaboration_sessions = many(
+        "CollaborationSession",
+        "graphql_schema.collaborations.types",
+        "The team's collaboration sessions, ended ones included.",
+    )
+    team_templates = collaboration_templates.team_templates
+    report = one(
+        "Report",
+        "graphql_schema.reports.types",
+        "The report with this id; null when the team has none.",
+        nullable=True,
+        on=lambda _, report, id: report.id == id,
+        arguments={"id": Annotated[strawberry.ID, strawberry.argument(description="The report's id, `report_0190…`.")]},
+    )
+    reports = many("Report", "graphql_schema.reports.types", "The team's reports, ended ones included.")
+    report_templates = report_query.report_templates
+    consultation = one(
+        "Consultation",
+        "graphql_schema.consultations.types",
+        "The consultation with this id; null when the team has none, or the key's agent takes no part in it.",
+        nullable=True,
+        on=lambda _, row, id: row.id == id,
+        arguments={
+            "id": Annotated[strawberry.ID, strawberry.argument(description="The consultation's id, `consult_0190…`.")]
+        },
+    )
+    consultations = many(
+        "Consultation",
+        "graphql_schema.consultations.types",
+        "The team's consultations, ended ones included. An agent's key sees those in which its agent asks or answers.",
+    )
+    agent_messages = many(
+        "AgentMessage",
+        "graphql_schema.messages.types",
+        "What the team's agents said to each other. An agent's key sees what its agent sent or received.",
+    )
+    attention = many(
+        "AttentionItem",
+        "graphql_schema.attention.types",
+        "Everything that needs or needed a person. An agent's key sees what its agent asked.",
+    )
     events = many(
         "Event", "graphql_schema.events.types", "What happened in the team, as far back as retention goes.",
         needs=Permission.READ_EVENTS,

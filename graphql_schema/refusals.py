@@ -8,10 +8,18 @@ import strawberry
 from strawberry.utils.str_converters import to_camel_case
 
 from app import errors
+from app.attention import errors as attention_errors
+from app.attention.models import AttentionState
 from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
 from app.auth.roles import Permission, Role
 from app.budgets.errors import BudgetExhausted as BudgetExhaustedError
 from app.budgets.models import AccountKind
+from app.collaborations.errors import ParticipantsUnsuitable as ParticipantsUnsuitableError
+from app.collaborations.models import CollaborationPattern, ParticipantRole
+from app.consultations import errors as consultation_errors
+from app.handoffs import errors as handoff_errors
+from app.memories import errors as memory_errors
+from app.messages import errors as message_errors
 from app.routing import errors as routing_errors
 from app.tasks import errors as task_errors
 from app.teams.flags import FeatureDisabled as FeatureDisabledError
@@ -37,6 +45,23 @@ class FieldProblem:
 @strawberry.type(description="The input cannot be taken; each problem names its field.")
 class InvalidInput(Refusal):
     problems: list[FieldProblem] = strawberry.field(description="Everything that is wrong, not only the first.")
+
+
+@strawberry.type(description="Something in a condition that cannot be taken, and where it stands.")
+class ConditionProblem:
+    message: str = strawberry.field(description="What is wrong, with the nearest known name where one is meant.")
+    line: int = strawberry.field(description="Line of the condition, from 1.")
+    column: int = strawberry.field(description="Character of the line, from 1.")
+    offset: int = strawberry.field(description="Character of the whole condition, from 0.")
+    length: int = strawberry.field(description="How many characters it concerns; 0 at the end of the condition.")
+    expected: list[str] = strawberry.field(description="What could stand there; may be empty.")
+
+
+@strawberry.type(description="The condition of a rule cannot be read, or names a variable that does not exist.")
+class InvalidCondition(Refusal):
+    problems: list[ConditionProblem] = strawberry.field(
+        description="Where and why: the first thing that cannot be read, or every variable that does not fit."
+    )
 
 
 @strawberry.type(description="The team has no such thing.")
@@ -74,11 +99,13 @@ class DelegationDepthExceeded(Refusal):
 
 
 @strawberry.type(
-    description="Work would come back to an agent that waits for it, or tasks would wait for each other for ever."
+    description="Work would come back to an agent that waits for it, tasks would wait for each other for ever, or "
+    "groups would lie in each other."
 )
 class CycleDetected(Refusal):
     chain: list[str] = strawberry.field(
-        description="The circle: slugs of agents when work would come back, titles of tasks when tasks would wait."
+        description="The circle: slugs of agents when work would come back, titles of tasks when tasks would wait, "
+        "slugs of groups when groups would lie in each other."
     )
 
 
@@ -119,6 +146,59 @@ class ClaimLost(Refusal):
     pass
 
 
+@strawberry.type(description="The pattern of a collaboration session cannot work with these participants.")
+class ParticipantsUnsuitable(Refusal):
+    pattern: CollaborationPattern = strawberry.field(description="The pattern.")
+    role: ParticipantRole | None = strawberry.field(
+        description="The role of which there are too few or too many; null: the participants in all."
+    )
+    least: int = strawberry.field(description="How many there must be at least.")
+    most: int = strawberry.field(description="How many there may be at most.")
+    found: int = strawberry.field(description="How many there are.")
+
+
+@strawberry.type(description="There is no room for another memory: forget some, or give them a time to expire.")
+class MemoryFull(Refusal):
+    limit: int = strawberry.field(description="How many memories there may be.")
+
+
+@strawberry.type(
+    description="Back-pressure: an inbox holds as many unread messages as it may. Nobody got the message; send it "
+    "again when some were acknowledged or have expired."
+)
+class InboxFull(Refusal):
+    agents: list[str] = strawberry.field(description="Slugs of the agents whose inboxes are full.")
+    limit: int = strawberry.field(description="How many unread messages an inbox holds.")
+
+
+@strawberry.type(description="The team works hub and spoke: its agents do not write to each other.")
+class NoDirectMessages(Refusal):
+    pass
+
+
+@strawberry.type(description="The sender is no member of the channel.")
+class NotInChannel(Refusal):
+    pass
+
+
+@strawberry.type(description="The channel takes no messages: what it belongs to is over, or nobody else is in it.")
+class ChannelClosed(Refusal):
+    pass
+
+
+@strawberry.type(description="Another agent was asked, and only that one can answer the consultation.")
+class NotConsulted(Refusal):
+    asked: str | None = strawberry.field(description="The slug of the agent that was asked; null: nobody is, now.")
+
+
+@strawberry.type(description="Somebody else answered first, or the deadline passed, or it is not needed any more.")
+class AlreadyAnswered(Refusal):
+    state: AttentionState = strawberry.field(description="Where it stands; never OPEN.")
+    answered_by: str = strawberry.field(description="Who was first; `parley` for a deadline.")
+    option: str | None = strawberry.field(description="The option that was chosen; null: none.")
+    answer: str | None = strawberry.field(description="What was said; null: nothing.")
+
+
 def _invalid(error: errors.AppError) -> Refusal:
     problems = [_problem(problem) for problem in error.details["problems"]]
     told = "; ".join(f"{problem.path}: {problem.message}" for problem in problems if problem.line is None)
@@ -130,6 +210,11 @@ def _problem(found: errors.FieldProblem) -> FieldProblem:
     as_it_is = found["line"] or isinstance(found, errors.DocumentProblem)
     path = found["path"] if as_it_is else ".".join(to_camel_case(part) for part in found["path"].split("."))
     return FieldProblem(path=path, message=found["message"], line=found["line"])
+
+
+def _condition(error: errors.AppError) -> Refusal:
+    problems = [ConditionProblem(**problem) for problem in error.details["problems"]]
+    return InvalidCondition(message=error.message, code=error.code, problems=problems)
 
 
 def _forbidden(error: errors.AppError) -> Refusal:
@@ -156,6 +241,17 @@ def _exhausted(error: errors.AppError) -> Refusal:
     return BudgetExhausted(message=error.message, code=error.code, **details)
 
 
+def _already_answered(error: errors.AppError) -> Refusal:
+    details = error.details | {"state": AttentionState[error.details["state"]]}
+    return AlreadyAnswered(message=error.message, code=error.code, **details)
+
+
+def _unsuitable(error: errors.AppError) -> Refusal:
+    role = error.details["role"]
+    known = {"pattern": CollaborationPattern[error.details["pattern"]], "role": ParticipantRole[role] if role else None}
+    return ParticipantsUnsuitable(message=error.message, code=error.code, **(error.details | known))
+
+
 def _detailed(kind: Any) -> Any:
     return lambda error: kind(message=error.message, code=error.code, **error.details)
 
@@ -171,14 +267,23 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     errors.Forbidden: (Forbidden, _forbidden),
     IdempotencyConflictError: (IdempotencyConflict, _plain(IdempotencyConflict)),
     FeatureDisabledError: (FeatureDisabled, _disabled),
+    handoff_errors.InvalidCondition: (InvalidCondition, _condition),
     task_errors.DelegationDepthExceeded: (DelegationDepthExceeded, _detailed(DelegationDepthExceeded)),
     task_errors.CycleDetected: (CycleDetected, _detailed(CycleDetected)),
     task_errors.OscillationDetected: (OscillationDetected, _detailed(OscillationDetected)),
     task_errors.AgentUnavailable: (AgentUnavailable, _unavailable),
     task_errors.AuthorityExceeded: (AuthorityExceeded, _detailed(AuthorityExceeded)),
     task_errors.ClaimLost: (ClaimLost, _plain(ClaimLost)),
+    ParticipantsUnsuitableError: (ParticipantsUnsuitable, _unsuitable),
     BudgetExhaustedError: (BudgetExhausted, _exhausted),
+    attention_errors.AlreadyAnswered: (AlreadyAnswered, _already_answered),
+    memory_errors.MemoryFull: (MemoryFull, _detailed(MemoryFull)),
     routing_errors.AgentNotActive: (AgentUnavailable, _unavailable),
+    message_errors.InboxFull: (InboxFull, _detailed(InboxFull)),
+    message_errors.NoDirectMessages: (NoDirectMessages, _plain(NoDirectMessages)),
+    message_errors.NotInChannel: (NotInChannel, _plain(NotInChannel)),
+    message_errors.ChannelClosed: (ChannelClosed, _plain(ChannelClosed)),
+    consultation_errors.NotConsulted: (NotConsulted, _detailed(NotConsulted)),
     routing_errors.NoAgentAvailable: (NoAgentAvailable, _plain(NoAgentAvailable)),
 }
 

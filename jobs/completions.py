@@ -26,6 +26,8 @@ class Completions:
     async def write(self, run: Run, made: Made) -> TaskStatus:
         """What the task has become; raises ClaimLost. What is not plain, or could not be written with others, is
         written alone."""
+        if run.at_completion:
+            return await run.complete(made)
         run.ending = True
         plain: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((Completion(run.token, run.actor, made.result, made.output, run.usage), plain))

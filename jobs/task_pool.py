@@ -22,19 +22,20 @@ from app.errors import Unavailable
 from app.events.log import SYSTEM
 from app.ids import Prefix, to_global
 from app.observability import metrics
-from app.tasks import leases, queries, transitions
-from app.tasks.errors import ClaimLost
+from app.tasks import leases, queries
+from app.tasks.claiming import claim_managed
+from app.tasks.errors import ClaimLost, PutAside
 from app.tasks.failures import Failure
 from app.tasks.models import Task, TaskStatus
 from app.tasks.run import LEASE_S, Made, Run, RunFailed
 from app.tasks.sweeper import sweep
 from jobs.completions import Completions
+from jobs.repeat import repeat
 
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
 SWEEP_EVERY_S = 2.0
 EXTEND_EVERY_S = LEASE_S / 4
-_AWAY_PAUSE_S = 0.5
 _RELEASE_S = 3.0
 Execute = Callable[[Run], Awaitable[Made]]
 
@@ -58,15 +59,15 @@ class TaskPool:
     async def run(self) -> None:
         """Until cancelled. What it has started goes on: see `drain`."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._fill, self._due, POLL_S))
-            group.create_task(_repeat(self._sweep, asyncio.Event(), SWEEP_EVERY_S))
+            group.create_task(repeat(self._fill, self._due, POLL_S))
+            group.create_task(repeat(self._sweep, asyncio.Event(), SWEEP_EVERY_S))
             group.create_task(self._watch())
 
     async def _watch(self) -> None:
         """Keep the claims of what runs alive, and stop what has lost its own."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._stop_lost, self._stopped, POLL_S))
-            group.create_task(_repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
+            group.create_task(repeat(self._stop_lost, self._stopped, POLL_S))
+            group.create_task(repeat(self._extend, asyncio.Event(), EXTEND_EVERY_S))
 
     async def drain(self, grace_s: float) -> None:
         """After `run` was cancelled: let what runs end within the grace time; what is left then is pending again at
@@ -109,8 +110,8 @@ class TaskPool:
                 return
 
     async def _claim(self, wanted: int) -> int:
-        async with self._transaction() as session:
-            claimed = await transitions.claim_managed(session, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
+        async with self._transaction.of_one_statement() as statement:
+            claimed = await claim_managed(statement, limit=wanted, lease_s=LEASE_S, actor=SYSTEM)
         for task in claimed:
             self._start(task)
         return len(claimed)
@@ -151,6 +152,8 @@ class TaskPool:
         started, outcome = time.monotonic(), "stopped"
         try:
             outcome = await self._outcome(run)
+        except PutAside:
+            outcome = "put aside"
         except ClaimLost:  # cancelled, reassigned or taken for dead: whatever we would say counts no more
             outcome = "lost"
         finally:
@@ -198,20 +201,3 @@ class TaskPool:
         if claims := [run.token for run, _ in self._running.values()]:
             async with self._transaction() as session:
                 await leases.extend(session, claims, LEASE_S)
-
-
-async def _repeat(step: Callable[[bool], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
-    """Again at every ring, and after a while without one; the step is told which. Neither an absent database nor a
-    fault ends it."""
-    while True:
-        rung, pause_s = bell.is_set(), every_s
-        bell.clear()
-        try:
-            await step(rung)
-        except Unavailable:
-            pause_s = _AWAY_PAUSE_S
-        except Exception:
-            log.exception("a step of the task pool failed; trying again")
-        with suppress(TimeoutError):
-            async with asyncio.timeout(pause_s):
-                await bell.wait()

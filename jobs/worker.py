@@ -7,36 +7,47 @@ import signal
 from typing import Any
 
 import structlog
+import uvloop
 from arq import Worker, cron, func
 from prometheus_client import start_http_server
 
 from app.config import Settings
+from app.consultations.preparation import Consulting
+from app.conversations.partials import Speaker
 from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
+from app.embeddings.choice import embedder_of
 from app.errors import Unavailable
 from app.events.wakeups import Listener, Ringer
 from app.inference.providers import Providers
 from app.managed.execution import Execution
+from app.memories.library import Library
 from app.observability.logging import configure_logging
 from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
+from app.routing.service import Routing
+from app.routing.team_indexes import TeamIndexes
 from jobs.context import JobContext
-from jobs.maintenance import forget_idempotency, maintain_events
+from jobs.errand_runner import ErrandRunner
+from jobs.errands import all_deeds, last_resorts
+from jobs.maintenance import forget_idempotency, forget_memories, maintain_events
 from jobs.task_pool import TaskPool
 
 log = structlog.get_logger(__name__)
 FUNCTIONS = {
     JobName.MAINTAIN_EVENTS: maintain_events,
     JobName.FORGET_IDEMPOTENCY: forget_idempotency,
+    JobName.FORGET_MEMORIES: forget_memories,
 }
 _AWAY_PAUSE_S = 1.0
+ERRANDS_LATER_S = 0.002
 POLL_DELAY_S = 2.0  # nothing in the queue is urgent: work that is comes by the bell
 
 
 def run_worker(settings: Settings) -> None:
     configure_logging(settings)
-    asyncio.run(_run(settings))
+    uvloop.run(_run(settings))
 
 
 async def _run(settings: Settings) -> None:
@@ -46,36 +57,54 @@ async def _run(settings: Settings) -> None:
     database, redis = Database(settings), Redis(settings)
     ringer, providers = Ringer(redis), Providers(settings)
     context = JobContext(settings, database, Transactions(database, ringer))
-    execution = Execution(settings, database, providers)
+    speaker = Speaker(redis)
+    embedder = embedder_of(settings.embedder)
+    library, indexes = Library(database, context.transaction, embedder, redis), TeamIndexes(database, embedder)
+    routing = Routing(database, context.transaction, settings, embedder, indexes)
+    consulting = Consulting(settings, database, routing, indexes, embedder, library)
+    execution = Execution(settings, database, providers, library, speaker, consulting)
     pool = TaskPool(database, context.transaction, execution, slots=settings.worker_slots)
+    errands = ErrandRunner(database, context.transaction, all_deeds(settings), last_resorts(settings))
     if settings.worker_metrics_port:
         start_http_server(settings.worker_metrics_port, settings.host)
     log.info("worker starts", slots=settings.worker_slots)
     try:
         await asyncio.gather(
-            run_pool(pool, Listener(settings, Bell.WORK, pool.wake), stopping, settings.shutdown_grace_s),
-            _keep_calendar(stopping, settings, context, redis),
+            run_pool(settings, pool, errands, stopping),
+            keep_calendar(stopping, settings, context, redis),
         )
     finally:
         await providers.close()
+        await speaker.close()
         await ringer.close()
         await redis.close()
         await database.close()
     log.info("worker stopped")
 
 
-async def run_pool(pool: TaskPool, listener: Listener, stopping: asyncio.Event, grace_s: float) -> None:
+async def run_pool(settings: Settings, pool: TaskPool, errands: ErrandRunner, stopping: asyncio.Event) -> None:
     """Hears the bell until the last run has ended: a task that is cancelled meanwhile is to stop."""
-    listening, working = asyncio.create_task(listener.run()), asyncio.create_task(pool.run())
+
+    def wake() -> None:
+        pool.wake()
+        # A task that starts is waited for: nothing else is done between the bell and its claim.
+        asyncio.get_running_loop().call_later(ERRANDS_LATER_S, errands.wake)
+
+    listening = asyncio.create_task(Listener(settings, Bell.WORK, wake).run())
+    working = [asyncio.create_task(pool.run()), asyncio.create_task(errands.run())]
     await stopping.wait()
-    working.cancel()
-    await asyncio.gather(working, return_exceptions=True)
-    await pool.drain(grace_s)
-    listening.cancel()
-    await asyncio.gather(listening, return_exceptions=True)
+    await _end(*working)
+    await pool.drain(settings.shutdown_grace_s)
+    await _end(listening)
 
 
-async def _keep_calendar(stopping: asyncio.Event, settings: Settings, context: JobContext, redis: Redis) -> None:
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def keep_calendar(stopping: asyncio.Event, settings: Settings, context: JobContext, redis: Redis) -> None:
     while not stopping.is_set():
         await _work_until(stopping, settings, context, redis)
 
@@ -129,6 +158,7 @@ def _worker(settings: Settings, context: JobContext) -> Worker:
         cron_jobs=[
             cron(maintain_events, name=f"cron:{JobName.MAINTAIN_EVENTS}", minute={7}, run_at_startup=True),
             cron(forget_idempotency, name=f"cron:{JobName.FORGET_IDEMPOTENCY}", minute={11, 41}),
+            cron(forget_memories, name=f"cron:{JobName.FORGET_MEMORIES}", minute={23}),
         ],
         redis_settings=redis_settings(settings.redis_url),
         queue_name=QUEUE,

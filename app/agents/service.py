@@ -13,6 +13,8 @@ from app.agents.models import Agent, AgentStatus, Skill
 from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, parse_agent
 from app.agents.status import ALLOWED_FROM, refusal
 from app.auth import service as auth
+from app.errands import service as errands
+from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
@@ -104,6 +106,8 @@ async def change_status(
         raise Conflict(refusal(current.name, current.status, wanted))
     if wanted is AgentStatus.ARCHIVED:
         await auth.revoke_keys_of_agent(session, team_id=team_id, agent_id=agent_id, actor=actor)
+    if wanted is not AgentStatus.ACTIVE:
+        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
     append(
         session,
         _STATUS_EVENT[wanted],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from app.agents.models import AgentRuntime, AgentType
 from app.errors import FieldProblem, InvalidInput
@@ -65,6 +66,7 @@ class AgentSpec(Strict):
 
 
 _WORDING = {
+    "missing": "is needed",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
@@ -77,10 +79,18 @@ _WORDING = {
 }
 
 
+def told(error: ValidationError) -> list[ErrorDetails]:
+    """Pydantic's findings without lists that are too short only because items of theirs are wrong."""
+    found = error.errors(include_url=False)
+    short = [one["loc"] for one in found if one["type"] == "too_short"]
+    broken = {loc for loc in short if any(_inside(loc, item["loc"]) for item in found)}
+    return [one for one in found if one["type"] != "too_short" or one["loc"] not in broken]
+
+
 def problems_of(error: ValidationError) -> list[FieldProblem]:
     """Pydantic's findings as our field problems, paths in the words of the input."""
     found = []
-    for detail in error.errors(include_url=False):
+    for detail in told(error):
         path, message = ".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, ")
         if detail["type"] == "value_error" and ": " in message:
             inner, message = message.split(": ", 1)
@@ -94,6 +104,10 @@ def problems_of(error: ValidationError) -> list[FieldProblem]:
             message = wording.format(**detail.get("ctx", {}))
         found.append(FieldProblem(path or "input", message))
     return found
+
+
+def _inside(outer: tuple[int | str, ...], inner: tuple[int | str, ...]) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def parse_agent(fields: dict[str, Any]) -> AgentSpec:

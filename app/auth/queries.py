@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.auth.models import ApiKey
@@ -17,9 +17,8 @@ from app.db.engine import Database
 from app.errors import Unauthenticated
 
 _FIND = "select id, team_id, role, name, agent_id from api_key where hash = $1"
-_LIVING = """
-select id from api_key where id = any($1) and revoked_at is null and (expires_at is null or expires_at > now())
-"""
+LIVE = "revoked_at is null and (expires_at is null or expires_at > now())"
+_LIVING = f"select id from api_key where id = any($1) and {LIVE}"
 DEAD_KEY = "This API key was revoked or has expired. Ask an admin of your team for a new one."
 
 
@@ -27,6 +26,9 @@ def is_live(key_id: Any) -> ColumnElement[bool]:
     """SQL that is true while the key is neither revoked nor expired. Rides in the statement that it guards."""
     live = (ApiKey.id == key_id) & ApiKey.revoked_at.is_(None)
     return exists().where(live & (ApiKey.expires_at.is_(None) | (ApiKey.expires_at > func.now())))
+
+
+_IS_LIVE = select(is_live(bindparam("key_id")))  # every mutation asks, so it is built once
 
 
 async def find_principal(database: Database, secret: str) -> Principal | None:
@@ -43,5 +45,5 @@ async def living(database: Database, key_ids: Sequence[UUID]) -> set[UUID]:
 
 
 async def require_live(session: AsyncSession, key_id: UUID) -> None:
-    if not await session.scalar(select(is_live(key_id))):
+    if not await session.scalar(_IS_LIVE, {"key_id": key_id}):
         raise Unauthenticated(DEAD_KEY)

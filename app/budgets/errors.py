@@ -10,6 +10,7 @@ from app.errors import AppError
 _WHOSE = {
     AccountKind.TEAM_DAY: "The team's budget of today",
     AccountKind.TEAM_MONTH: "The team's budget of this month",
+    AccountKind.COLLABORATION: "The collaboration session's budget",
     AccountKind.TASK: "The task's budget",
 }
 

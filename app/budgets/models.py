@@ -18,11 +18,16 @@ USD = Numeric(14, 6)
 class AccountKind(StrEnum):
     TEAM_DAY = "team_day"
     TEAM_MONTH = "team_month"
+    COLLABORATION = "collaboration"
     TASK = "task"
 
 
+OF_TEAM = frozenset({AccountKind.TEAM_DAY, AccountKind.TEAM_MONTH})
+
+
 class BudgetAccount(Identified, Timestamped, Base):
-    """One cap. `parent_id` funds it: a task's account by the task above it or by the team's day, a day by its month.
+    """One cap. `parent_id` funds it: a task's account by the task above it, by its collaboration session or by the
+    team's day, a session's by the day, a day by its month.
 
     `held` is what the parent has reserved for it, `settled` what of `spent` has been passed on to the parent.
     """
@@ -34,9 +39,11 @@ class BudgetAccount(Identified, Timestamped, Base):
         CheckConstraint(
             "cap >= 0 and held >= 0 and reserved >= 0 and settled >= 0 and spent >= settled", name="not_negative"
         ),
-        CheckConstraint("(kind = 'task') = (period is null)", name="period"),
+        CheckConstraint("(kind in ('task', 'collaboration')) = (period is null)", name="period"),
         CheckConstraint("(kind = 'team_month') = (parent_id is null)", name="parent"),
-        CheckConstraint("closed_at is null or (kind = 'task' and reserved = 0 and held = 0)", name="closed"),
+        CheckConstraint(
+            "closed_at is null or (kind in ('task', 'collaboration') and reserved = 0 and held = 0)", name="closed"
+        ),
         Index(
             "uq_budget_account_period",
             "team_id",

@@ -1,14 +1,15 @@
 """Reserves money before work is dispatched, charges what it costs, and settles when it ends.
 
 Each reservation is one conditional update, so no race exceeds a cap. Accounts are locked upwards: a task's own, those
-of the tasks above it, the team's month, its day. Whoever also locks the team, tasks or agents does so before.
+of the tasks above it, its session's, the team's month, its day. Whoever also locks the team, tasks or agents does so
+before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
@@ -16,8 +17,11 @@ from sqlalchemy import ColumnElement, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.attention import service as attention
+from app.attention.models import AttentionKind
+from app.attention.service import Subject
 from app.budgets.errors import BudgetExhausted
-from app.budgets.models import USD, AccountKind, BudgetAccount
+from app.budgets.models import OF_TEAM, USD, AccountKind, BudgetAccount
 from app.clock import now
 from app.config import Settings
 from app.events.kinds import EventKind
@@ -26,8 +30,8 @@ from app.ids import new_id
 from app.teams import service as teams
 from app.teams.models import Team
 
-# Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, or the
-# team's month and day. `level` is the order in which these are locked.
+# Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, the
+# session, or the team's month and day. `level` is the order in which these are locked.
 _CLOSE = text("""
 with wanted as (
     select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as one(id, cost)
@@ -39,8 +43,8 @@ with wanted as (
     set spent = spent + cost, held = 0, settled = spent + cost, closed_at = now(), updated_at = now()
     from closing where account.id = closing.id
 ), funding as (
-    select funder.id, case funder.kind when 'task' then 1 else 3 end as level, funder.parent_id as month,
-        sum(closing.held) as held, sum(due) as due
+    select funder.id, case when funder.kind in ('task', 'collaboration') then 1 else 3 end as level,
+        funder.parent_id as month, sum(closing.held) as held, sum(due) as due
     from closing join budget_account as funder on funder.id = closing.parent_id group by funder.id
 )
 select id, level, held, due from funding
@@ -51,6 +55,8 @@ update budget_account set reserved = reserved - :held, spent = spent + :due, upd
 """)
 CENT = Decimal("0.000001")  # the smallest amount that is kept
 _COLUMN = {AccountKind.TEAM_DAY: "day_budget_usd", AccountKind.TEAM_MONTH: "month_budget_usd"}
+RAISE, LEAVE = "raise", "leave"  # what a person may do about a budget that is near its cap
+_PERIOD = {AccountKind.TEAM_DAY: "day", AccountKind.TEAM_MONTH: "month"}
 NEAR = Decimal("0.8")  # the share of a team's cap at which an event warns, once for each account
 
 
@@ -60,6 +66,17 @@ class TeamCaps:
 
     day: Decimal
     month: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Unfunded:
+    """An account that is written down, and what is still to be reserved for it."""
+
+    account_id: UUID
+    month_id: UUID
+    day_id: UUID
+    amount: Decimal
+    caps: TeamCaps
 
 
 def caps_of(team: Team, settings: Settings) -> TeamCaps:
@@ -89,15 +106,46 @@ async def set_team_caps(
         usual = None if settings is None else caps_of(team, settings)
         day, month = (usual.day, usual.month) if usual else (team.day_budget_usd, team.month_budget_usd)
         today = now().date()
-        await _recap(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), month)
-        await _recap(session, team_id, AccountKind.TEAM_DAY, today, day)
+        await _recap(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), month, actor)
+        await _recap(session, team_id, AccountKind.TEAM_DAY, today, day, actor)
     return team
 
 
 async def open_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
     """An account for a first task, carved from the team's day and month; raises BudgetExhausted."""
+    opened = await draw_up_for_team(session, team_id=team_id, caps=caps, amount=amount)
+    await fund(session, opened)
+    return opened.account_id
+
+
+async def draw_up_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> Unfunded:
+    """An account for a first task, for which `fund` has still to reserve before the transaction ends. All work of a
+    team takes turns at the accounts of its day and month: what can be done before is to be done before."""
+    month, day = await _team_accounts(session, team_id, caps)
+    return Unfunded(await _insert(session, team_id, day, amount), month, day, amount, caps)
+
+
+async def fund(session: AsyncSession, opened: Unfunded) -> None:
+    """Raises BudgetExhausted; then nothing of the transaction may stay."""
+    await _reserve(session, opened.month_id, opened.amount, opened.caps.month)
+    await _reserve(session, opened.day_id, opened.amount, opened.caps.day)
+
+
+async def open_for_session(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
+    """An account for a collaboration session, carved from the team's day and month; raises BudgetExhausted."""
     day = await _reserve_from_team(session, team_id, caps, amount)
-    return await _insert(session, team_id, day, amount)
+    return await _insert(session, team_id, day, amount, AccountKind.COLLABORATION)
+
+
+async def enlarge(session: AsyncSession, *, account_id: UUID, amount: Decimal, caps: TeamCaps) -> None:
+    """Add to a session's account, from the day and month that fund it; raises BudgetExhausted."""
+    account = await _locked(session, account_id)
+    day = await _read(session, account.parent_id)
+    assert day.parent_id is not None
+    await _reserve(session, day.parent_id, amount, caps.month)
+    await _reserve(session, day.id, amount, caps.day)
+    more = {"cap": BudgetAccount.cap + amount, "held": BudgetAccount.held + amount, "updated_at": func.now()}
+    await session.execute(update(BudgetAccount).where(BudgetAccount.id == account_id).values(more))
 
 
 async def open_below(
@@ -117,6 +165,11 @@ async def left(session: AsyncSession, account_id: UUID) -> Decimal:
     """What may still be spent; negative when more was spent than that."""
     account = await _read(session, account_id)
     return account.cap - account.reserved - account.spent
+
+
+async def spent(session: AsyncSession, account_id: UUID) -> Decimal:
+    """What was spent, with the totals of what it funded and that has ended."""
+    return (await _read(session, account_id)).spent
 
 
 async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> None:
@@ -141,7 +194,7 @@ async def reopen(session: AsyncSession, *, account_id: UUID, caps: TeamCaps) -> 
         raise _exhausted(account, left)
     parent = await _read(session, account.parent_id)
     parent_id: UUID = parent.id
-    if parent.kind is AccountKind.TASK:
+    if parent.kind not in OF_TEAM:
         await _reserve(session, parent_id, left)
     else:
         parent_id = await _reserve_from_team(session, account.team_id, caps, left)
@@ -153,15 +206,30 @@ async def reopen(session: AsyncSession, *, account_id: UUID, caps: TeamCaps) -> 
 
 
 async def _reserve_from_team(session: AsyncSession, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
-    today = now().date()
-    month = await _period(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), None, caps.month)
-    day = await _period(session, team_id, AccountKind.TEAM_DAY, today, month, caps.day)
+    month, day = await _team_accounts(session, team_id, caps)
     await _reserve(session, month, amount, caps.month)
     await _reserve(session, day, amount, caps.day)
     return day
 
 
-async def _recap(session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, cap: Decimal | None) -> None:
+async def _team_accounts(session: AsyncSession, team_id: UUID, caps: TeamCaps) -> tuple[UUID, UUID]:
+    """Of the present month and day, made when they are first needed."""
+    today = now().date()
+    of_month = _of_period(team_id, AccountKind.TEAM_MONTH, today.replace(day=1))
+    of_day = _of_period(team_id, AccountKind.TEAM_DAY, today)
+    found = await session.execute(select(BudgetAccount.kind, BudgetAccount.id).where(of_month | of_day))
+    ids = {kind: account_id for kind, account_id in found}
+    month, day = ids.get(AccountKind.TEAM_MONTH), ids.get(AccountKind.TEAM_DAY)
+    if month is None:
+        month = await _period(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), None, caps.month)
+    if day is None:
+        day = await _period(session, team_id, AccountKind.TEAM_DAY, today, month, caps.day)
+    return month, day
+
+
+async def _recap(
+    session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, cap: Decimal | None, actor: Actor
+) -> None:
     """A new cap for an open account. Where it leaves room again, the next time that room runs short is told anew."""
     if cap is None:
         return
@@ -174,6 +242,8 @@ async def _recap(session: AsyncSession, team_id: UUID, kind: AccountKind, period
         .execution_options(populate_existing=True)
     )
     if account is not None:
+        if not account.alerted:
+            await attention.close_of_budget(session, account.id, option=RAISE, actor=actor)
         await _warn_near_cap(session, account)
 
 
@@ -189,14 +259,11 @@ def _of_period(team_id: UUID, kind: AccountKind, period: date) -> ColumnElement[
 async def _period(
     session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, parent_id: UUID | None, cap: Decimal
 ) -> UUID:
-    """The team's account of this day or month, made when it is first needed."""
-    mine = _of_period(team_id, kind, period)
-    found: UUID | None = await session.scalar(select(BudgetAccount.id).where(mine))
-    if found is None:
-        row = {"id": new_id(), "team_id": team_id, "kind": kind, "period": period, "parent_id": parent_id, "cap": cap}
-        await session.execute(insert(BudgetAccount).values(row).on_conflict_do_nothing())
-        found = await session.scalar(select(BudgetAccount.id).where(mine))
-        assert found is not None
+    """Make the team's account of this day or month, unless another has just done so."""
+    row = {"id": new_id(), "team_id": team_id, "kind": kind, "period": period, "parent_id": parent_id, "cap": cap}
+    await session.execute(insert(BudgetAccount).values(row).on_conflict_do_nothing())
+    found = await session.scalar(select(BudgetAccount.id).where(_of_period(team_id, kind, period)))
+    assert found is not None
     return found
 
 
@@ -218,7 +285,7 @@ async def _reserve(session: AsyncSession, account_id: UUID, amount: Decimal, cap
 
 async def _warn_near_cap(session: AsyncSession, account: BudgetAccount) -> None:
     used = account.reserved + account.spent
-    if account.kind is AccountKind.TASK or account.alerted or used < account.cap * NEAR:
+    if account.kind not in OF_TEAM or account.alerted or used < account.cap * NEAR:
         return
     await session.execute(update(BudgetAccount).where(BudgetAccount.id == account.id).values(alerted=True))
     figures = {"cap": account.cap, "reserved": account.reserved, "spent": account.spent}
@@ -229,11 +296,34 @@ async def _warn_near_cap(session: AsyncSession, account: BudgetAccount) -> None:
         actor=SYSTEM,
         changes={"scope": account.kind, **{name: float(figure) for name, figure in figures.items()}},
     )
+    attention.open_item(
+        session,
+        AttentionKind.BUDGET_RAISE,
+        team_id=account.team_id,
+        title=f"The team's {_PERIOD[account.kind]} is near its budget",
+        detail=f"{used:.2f} of {account.cap:.2f} US dollars are spent or reserved. At the cap new work is refused.",
+        options=(RAISE, LEAVE),
+        subject=Subject(budget_id=account.id),
+        deadline=_end_of(account),
+        default_answer=LEAVE,
+        actor=SYSTEM,
+    )
 
 
-async def _insert(session: AsyncSession, team_id: UUID, parent_id: UUID, amount: Decimal) -> UUID:
+def _end_of(account: BudgetAccount) -> datetime:
+    """When a team's day or month is over, and its budget does not matter any more."""
+    assert account.period is not None
+    first = datetime(account.period.year, account.period.month, account.period.day, tzinfo=UTC)
+    if account.kind is AccountKind.TEAM_DAY:
+        return first + timedelta(days=1)
+    return (first + timedelta(days=31)).replace(day=1)
+
+
+async def _insert(
+    session: AsyncSession, team_id: UUID, parent_id: UUID, amount: Decimal, kind: AccountKind = AccountKind.TASK
+) -> UUID:
     made = new_id()
-    row = {"id": made, "team_id": team_id, "kind": AccountKind.TASK, "parent_id": parent_id}
+    row = {"id": made, "team_id": team_id, "kind": kind, "parent_id": parent_id}
     await session.execute(insert(BudgetAccount).values(**row, cap=amount, held=amount))
     return made
 

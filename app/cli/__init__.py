@@ -3,9 +3,11 @@ single one, `app` a family of them."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -23,6 +25,7 @@ COMMANDS = {
     "migrate": "Bring the database up to date.",
     "keys": "Create, list and revoke API keys.",
     "team": "Apply a team file, or export a team as one.",
+    "export": "Print what happened as documents for other programs.",
     "schema": "Export the GraphQL schema.",
     "settings": "List every setting with its value and where it comes from.",
     "doctor": "Say what is wrong with this installation and how to mend it.",
@@ -56,7 +59,7 @@ def build(arguments: list[str]) -> typer.Typer:
     root.callback()(_root)
     for name, line in COMMANDS.items():
         if arguments[:1] == [name]:
-            module = import_module(f"app.cli.{name}")
+            module = _imported(f"app.cli.{name}")
             if hasattr(module, "app"):
                 root.add_typer(module.app, name=name, no_args_is_help=True)
             else:
@@ -64,6 +67,15 @@ def build(arguments: list[str]) -> typer.Typer:
         else:
             root.command(name, help=line)(_not_called)
     return root
+
+
+def _imported(name: str) -> ModuleType:
+    """What importing makes stays, so nothing is gained by looking for garbage meanwhile: a tenth of the time."""
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.enable()
 
 
 def complain(error: AppError) -> None:

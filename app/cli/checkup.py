@@ -16,6 +16,7 @@ from app.db import migrate
 OLDEST_POSTGRES = 150_000  # server_version_num of 15.0
 OLDEST_REDIS = 6
 LARGEST_SKEW_S = 2.0
+WORRYING_FAILURES = 3
 TIMEOUT_S = 5.0
 
 
@@ -38,6 +39,7 @@ async def database_findings(url: str | None) -> list[Finding]:
             await _version(connection),
             await _extension(connection),
             await _migrations(connection),
+            await _errands(connection),
             await _clock(connection),
         ]
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -91,6 +93,21 @@ async def _migrations(connection: asyncpg.Connection[asyncpg.Record]) -> Finding
         return Finding("migrations", f"up to date ({head})")
     mend = "Run `parley migrate`. If that does not know the database's version, upgrade Parley on this machine."
     return Finding("migrations", f"at {current or 'nothing'}, needs {head}", mend)
+
+
+async def _errands(connection: asyncpg.Connection[asyncpg.Record]) -> Finding:
+    """Steps that Parley owes somebody; one that failed once or twice is done again by itself."""
+    failing = None
+    if await connection.fetchval("select to_regclass('errand')"):
+        failing = await connection.fetchrow(
+            "select kind, failures, error, count(*) over () from errand where failures >= $1 "
+            "order by failures desc limit 1",
+            WORRYING_FAILURES,
+        )
+    if failing is None:
+        return Finding("errands", "none fails")
+    found = f"{failing['count']} fail; {failing['kind']} failed {failing['failures']} times: {failing['error']}"
+    return Finding("errands", found[:500], "Look for `an errand failed` in the worker's log, and report it as a bug.")
 
 
 async def _clock(connection: asyncpg.Connection[asyncpg.Record]) -> Finding:

@@ -89,7 +89,7 @@ def summary(slug: str, result: TeamFileResult, *, dry_run: bool) -> Iterator[str
 
 
 def _told(rule: HandoffRuleSpec) -> str:
-    return escape(f"{rule.from_agent} → {rule.to_agent} when {rule.condition} (priority {rule.priority})")
+    return escape(f"{rule.from_agent} → {rule.target} when {rule.condition} (priority {rule.priority})")
 
 
 def _text_of(file: Path) -> str:

@@ -102,11 +102,14 @@ async def require_input(contract: Contract, given: Any) -> None:
 
 async def output_problems(contract: Contract, output: dict[str, Any] | None) -> list[FieldProblem]:
     """What keeps an output from fitting what a task of this contract must answer."""
-    if contract.output_schema is None:
-        return []
+    return [] if contract.output_schema is None else await problems_with(contract.output_schema, output)
+
+
+async def problems_with(schema: dict[str, Any], output: dict[str, Any] | None) -> list[FieldProblem]:
+    """What keeps an output from fitting a schema."""
     if output is None:
         return [DocumentProblem(OUTPUT, "is missing")]
-    found = await asyncio.to_thread(check, contract.output_schema, output)
+    found = await asyncio.to_thread(check, schema, output)
     return [DocumentProblem(one["path"] or OUTPUT, one["message"]) for one in found]
 
 
@@ -123,8 +126,9 @@ async def _add(session: AsyncSession, contract: BuiltIn, team_id: UUID | None) -
     teams_without = list(await session.scalars(lacking if team_id is None else lacking.where(Team.id == team_id)))
     if not teams_without:
         return
-    older = same_name & Contract.team_id.in_(teams_without) & Contract.retired_at.is_(None)
-    await session.execute(update(Contract).where(older).values(retired_at=func.now()))
+    # Only what is older: another transaction may have added the present version since.
+    older = same_name & (Contract.version < contract.version) & Contract.team_id.in_(teams_without)
+    await session.execute(update(Contract).where(older, Contract.retired_at.is_(None)).values(retired_at=func.now()))
     fields = {
         "name": contract.name,
         "version": contract.version,

@@ -39,8 +39,10 @@ class Database:
         self.engine: AsyncEngine = create_async_engine(
             sqlalchemy_url(self.url),
             pool_size=settings.pool_size,
-            max_overflow=settings.pool_size,
+            max_overflow=0,  # what overflows is opened for one transaction, which costs more than most of them
             pool_timeout=ACQUIRE_TIMEOUT_S,
+            # The one used last: in turn, twenty would each have to learn every statement and keep it warm.
+            pool_use_lifo=True,
             pool_pre_ping=False,
             hide_parameters=True,  # an error in the log must not carry what users wrote
             connect_args={"server_settings": self._server_settings(), "timeout": CONNECT_TIMEOUT_S},
@@ -161,6 +163,8 @@ async def available() -> AsyncIterator[None]:
         if error.connection_invalidated or isinstance(error.orig.__cause__ if error.orig else None, AWAY):
             raise Unavailable(_AWAY_MESSAGE) from error
         raise
+    except _IN_THE_WAY as error:
+        raise Unavailable(_IN_THE_WAY_MESSAGE) from error
     except AWAY as error:
         raise Unavailable(_AWAY_MESSAGE) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,8 +23,9 @@ _LOCK = 7_265_390_531  # any fixed number: two starts at once take turns
 T = TypeVar("T")
 
 
+@cache
 def head() -> str:
-    """The newest migration that this code knows."""
+    """The newest migration that this code knows. All of them are read for it, so only once."""
     found = ScriptDirectory.from_config(_config()).get_current_head()
     assert found is not None
     return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
+from typing import Any
 
+import asyncpg
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -31,6 +33,18 @@ def remember_bell(session: AsyncSession, bell: Bell) -> None:
         bells.append(bell)
 
 
+class Statement:
+    """A single statement to be sent, and the bells to ring when it is committed."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.bells: list[Bell] = []
+
+    async def fetch(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
+        rows: list[asyncpg.Record] = await self._connection.fetch(sql, *arguments)
+        return rows
+
+
 class Transactions:
     """Opens transactions on one database and rings the bells that they leave."""
 
@@ -44,8 +58,20 @@ class Transactions:
         async with available(), self._database.sessions() as session:
             async with session.begin():
                 yield session
-            bells = session.info.pop("bells", [])
-        if bells:
+            await self._ring_for(session)  # before the connection is given back: whoever waits need not
+
+    @asynccontextmanager
+    async def of_one_statement(self) -> AsyncIterator[Statement]:
+        """For a single statement that commits itself, without SQLAlchemy between: one round trip instead of three, and
+        half the work."""
+        async with available(), self._database.engine.connect() as connection:
+            statement = Statement((await connection.get_raw_connection()).driver_connection)
+            yield statement
+        if statement.bells:
+            await self._ring_safely(statement.bells)
+
+    async def _ring_for(self, session: AsyncSession) -> None:
+        if bells := session.info.pop("bells", []):
             await self._ring_safely(bells)
 
     async def _ring_safely(self, bells: list[Bell]) -> None:

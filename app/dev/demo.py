@@ -27,7 +27,7 @@ from app.teams.models import Team
 SLUG = "demo"
 KEY_NAME = "demo admin"
 KEY_FILE = "demo-key"
-_FILE = Path(__file__).with_name("demo_team.yaml")
+DEMO_FILE = Path(__file__).with_name("demo_team.yaml")
 _SENDABLE = re.compile(r"[!-~]{16,200}")  # what fits a header, and is long enough not to be guessed at once
 
 
@@ -50,7 +50,7 @@ async def _team(session: AsyncSession) -> Team:
     team = await teams.lock(session, made.id)
     await contracts.add_built_in(session, team_id=team.id)
     if team.default_agent_id is None:
-        await team_files.apply(session, team_id=team.id, text=_FILE.read_text(encoding="utf-8"), actor=SYSTEM)
+        await team_files.apply(session, team_id=team.id, text=DEMO_FILE.read_text(encoding="utf-8"), actor=SYSTEM)
     return team
 
 

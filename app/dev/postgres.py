@@ -47,12 +47,10 @@ THROWAWAY_OPTIONS = {
 class EmbeddedPostgres:
     name = "PostgreSQL"
 
-    def __init__(self, data_dir: Path, *, durable: bool = True, owner: int | None = None) -> None:
-        """`owner`: see KeptProcess; given with a view to `leave_running`."""
+    def __init__(self, data_dir: Path, *, durable: bool = True) -> None:
         self.folder = data_dir.resolve() / "postgres"
         self._log = self.folder.with_name("postgres.log")
         self._durable = durable
-        self._owner = owner
         self._process: KeptProcess | None = None
         self._lock = FolderLock(
             self.folder.with_name("postgres.lock"),
@@ -103,13 +101,6 @@ class EmbeddedPostgres:
             self._process.kill()
         self._forget()
 
-    def leave_running(self) -> None:
-        """Let go of it: it lives on until its `owner` ends."""
-        if self._process is not None:
-            self._process.leave_running()
-            self._process = None
-            self._lock.release()
-
     def restart(self) -> str:
         self.stop()
         return self.start()
@@ -130,7 +121,6 @@ class EmbeddedPostgres:
             log=self._log,
             # Fast shutdown; then immediate, which the next start repairs from the log.
             stop_signals=(signal.SIGINT, signal.SIGQUIT) if self._durable else (signal.SIGQUIT,),
-            owner=self._owner,
             hold=(self._lock.descriptor,),
             sweep=self._socket_folder(),
         )

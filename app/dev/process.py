@@ -21,7 +21,6 @@ from app.errors import Unavailable
 
 KEEPER = Path(__file__).with_name("keeper.py")
 POLL_S = 0.01
-_LEFT_RUNNING: list[subprocess.Popen[bytes]] = []  # referenced, because a forgotten running Popen warns
 
 
 class KeptProcess:
@@ -36,13 +35,11 @@ class KeptProcess:
         standard_input: str = "",
         stop_signals: Sequence[signal.Signals] = (signal.SIGTERM,),
         grace_s: float = 15.0,
-        owner: int | None = None,
         hold: Sequence[int] = (),
         sweep: Path | None = None,
     ) -> None:
         """Start the program. `log` takes its output, else our own standard error does; the keeper stops it by the
-        signals in turn, `grace_s` apart. `owner` is a descriptor whose end-of-file means that the owner is gone
-        (by default a pipe to this process); the descriptors in `hold` stay open until the program has ended, then the
+        signals in turn, `grace_s` apart. The descriptors in `hold` stay open until the program has ended, then the
         folder `sweep` is deleted.
         """
         spec: dict[str, Any] = {
@@ -60,7 +57,7 @@ class KeptProcess:
             self._keeper = subprocess.Popen(
                 # Isolated and without site-packages: it starts in 10 ms and nothing of the project can break it.
                 [sys.executable, "-I", "-S", str(KEEPER), json.dumps(spec)],
-                stdin=subprocess.PIPE if owner is None else owner,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,
                 env=dict(environment) if environment is not None else None,
@@ -107,10 +104,6 @@ class KeptProcess:
         if self._program is not None:
             kill_all([self._program, *_children_of(self._program)])
         self.wait()
-
-    def leave_running(self) -> None:
-        """Let go of it: it lives on until its `owner` ends."""
-        _LEFT_RUNNING.append(self._keeper)
 
     def _hang_up(self) -> None:
         if self._keeper.stdin is not None and not self._keeper.stdin.closed:

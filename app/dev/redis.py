@@ -35,10 +35,9 @@ protected-mode yes
 class EmbeddedValkey:
     name = "Valkey"
 
-    def __init__(self, data_dir: Path, *, owner: int | None = None) -> None:
+    def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir.resolve() / "valkey"
         self._log = self._folder.with_name("valkey.log")
-        self._owner = owner
         self._port = 0
         self._password = secrets.token_urlsafe(24)
         self._process: KeptProcess | None = None
@@ -93,7 +92,6 @@ class EmbeddedValkey:
             [_binary(), settings],
             cwd=self._folder,
             log=self._log,
-            owner=self._owner,
             hold=(self._lock.descriptor,),
         )
         self._await_ready(self._process)

@@ -7,6 +7,7 @@ from textwrap import indent
 _PAGE = """
   Parley is ready at {address}
 
+    Dashboard  {address}
     GraphiQL   {address}/graphql
     Demo key   {key}
 

@@ -4,27 +4,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Double, Integer, Select, case, cast, func, literal_column, null, select
+from sqlalchemy import (
+    ColumnElement,
+    Double,
+    Integer,
+    Select,
+    case,
+    cast,
+    column,
+    func,
+    literal_column,
+    null,
+    select,
+    table,
+)
 
 from app.agents.models import AgentStatus
-from app.routing.facts import RECENT_TASKS
+from app.routing.facts import ACTIVE_CONVERSATION, NEWEST_CONVERSATIONS, RECENT_TASKS
 from app.tasks.delegation import MAX_OPEN_TASKS
 from app.tasks.errors import UnavailableReason
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt
 
 Row = Any  # the columns of an agent: `row.id`
+# By name, as routing reads them: the slice of conversations stands above.
+_PARTICIPANT = table(
+    "conversation_participant", *map(column, ("id", "team_id", "agent_id", "conversation_id", "left_at"))
+)
+_CONVERSATION = table("conversation", *map(column, ("id", "status", "updated_at")))
 
 
 def availability(agent: Row) -> Select[Any]:
-    """One row. Conversations come in a later version."""
+    """One row."""
     figures: list[Any] = [
         reason(agent).is_(None).label("available"),
         open_tasks(agent).label("active_tasks"),
-        literal_column("0").label("active_conversations"),
+        active_conversations(agent).label("active_conversations"),
         estimated_wait_s(agent).label("estimated_wait_s"),
         reason(agent).label("reason"),
     ]
     return select(*figures)
+
+
+def active_conversations(agent: Row) -> ColumnElement[int]:
+    """Among its newest ones, those that are open and in which something was said of late."""
+    part, conversation = _PARTICIPANT.alias(), _CONVERSATION.alias()
+    newest = (
+        select(part.c.conversation_id)
+        .where(part.c.team_id == agent.team_id, part.c.agent_id == agent.id, part.c.left_at.is_(None))
+        .order_by(part.c.id.desc())
+        .limit(literal_column(str(NEWEST_CONVERSATIONS)))
+        .correlate_except(part)
+        .subquery()
+    )
+    since = func.now() - literal_column(f"interval '{ACTIVE_CONVERSATION}'")
+    return (
+        select(func.count())
+        .select_from(newest.join(conversation, conversation.c.id == newest.c.conversation_id))
+        .where(conversation.c.status == literal_column("'open'"), conversation.c.updated_at > since)
+        .correlate_except(newest, conversation)
+        .scalar_subquery()
+    )
 
 
 def open_tasks(agent: Row) -> ColumnElement[int]:

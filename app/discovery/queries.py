@@ -10,7 +10,7 @@ from uuid import UUID
 from app.db.engine import Database
 from app.discovery.experts import Expert, holdings, ranked, required_skills
 from app.discovery.recommendations import excerpt, recommended
-from app.embeddings.embedder import Embedder
+from app.embeddings.embedder import Embedder, EmbeddingFailed
 from app.errors import check_text
 from app.routing import facts
 from app.routing.load import load_balance
@@ -83,6 +83,18 @@ async def recommend(
         Recommendation(key, portraits[key]["tagline"], excerpt(portraits[key]["personality"]), match)
         for key, match in zip(ids, found, strict=True)
     ]
+
+
+async def skill_matches_of(
+    indexes: TeamIndexes, embedder: Embedder, team_id: UUID, text: str
+) -> dict[str, float] | None:
+    """How well each active agent's skills match a text, by slug; None when the embedder fails."""
+    try:
+        known = await indexes.get(team_id)
+        [asked] = await _queries(embedder, [text])
+    except EmbeddingFailed:
+        return None
+    return {match.slug: match.value for match in await asyncio.to_thread(skill_matches, known.index, asked)}
 
 
 async def _queries(embedder: Embedder, texts: list[str]) -> list[Query]:

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, DateTime, Double, Select, case, cast, func
 from app.clock import now
 from app.errors import InvalidInput
 from app.routing.models import RoutingCandidate, RoutingDecision, RoutingRating
-from app.tasks.models import AttemptOutcome, Task, TaskAttempt, TaskStatus
+from app.tasks.models import AttemptOutcome, Task, TaskAttempt, TaskStatus, ToolCall
 
 USUAL_WINDOW = timedelta(days=30)
 LONGEST_WINDOW = timedelta(days=365)
@@ -34,12 +34,12 @@ def track_record(agent: Row, since: ColumnElement[datetime] | None = None) -> Se
     """One row of figures since a moment, by default that of the usual window."""
     begin = func.now() - USUAL_WINDOW if since is None else since
     chosen, also, rated = _chosen(agent, begin), _also_chosen(agent, begin), _rated(agent, begin)
-    tasks, attempts = _tasks(agent, begin), _attempts(agent, begin)
+    tasks, attempts, calls = _tasks(agent, begin), _attempts(agent, begin), _tool_calls(agent, begin)
     one = select(cast(begin, DateTime(timezone=True)).label("since")).subquery()
     source: Any = one
-    for part in (chosen, also, rated, tasks, attempts):
+    for part in (chosen, also, rated, tasks, attempts, calls):
         source = source.outerjoin(part, true())
-    figures = [column for part in (chosen, rated, tasks, attempts) for column in part.c]
+    figures = [column for part in (chosen, rated, tasks, attempts, calls) for column in part.c]
     selections = (chosen.c.first_choices + also.c.selections).label("selections")
     return select(one.c.since, selections, *figures).select_from(source)
 
@@ -115,10 +115,12 @@ def _tasks(agent: Row, begin: Any) -> Any:
 def _attempts(agent: Row, begin: Any) -> Any:
     attempt = TaskAttempt.__table__.alias()
     is_completed = attempt.c.outcome == _word(AttemptOutcome.COMPLETED)
+    took = func.coalesce(attempt.c.ended_at, func.now()) - attempt.c.started_at
     seconds = case((is_completed, func.extract("epoch", attempt.c.ended_at - attempt.c.started_at)))
     return (
         select(
             func.count().label("attempts"),
+            func.coalesce(func.sum(cast(func.extract("epoch", took), Double)), 0.0).label("work_s"),
             _percentile(0.5, seconds).label("median_attempt_s"),
             _percentile(0.95, seconds).label("p95_attempt_s"),
             func.coalesce(func.sum(attempt.c.cost), 0).label("attempt_cost"),
@@ -129,6 +131,21 @@ def _attempts(agent: Row, begin: Any) -> Any:
             attempt.c.started_at >= begin,
         )
         .correlate_except(attempt)
+        .subquery()
+    )
+
+
+def _tool_calls(agent: Row, begin: Any) -> Any:
+    attempt, call = TaskAttempt.__table__.alias(), ToolCall.__table__.alias()
+    return (
+        select(func.count().label("tool_calls"))
+        .select_from(attempt.join(call, call.c.attempt_id == attempt.c.id))
+        .where(
+            attempt.c.team_id == agent.team_id,
+            attempt.c.agent_id == agent.id,
+            attempt.c.started_at >= begin,
+        )
+        .correlate_except(attempt, call)
         .subquery()
     )
 

@@ -35,6 +35,14 @@ class EventCursor:
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
+def encoded(team_id: str, position: str, event_id: str) -> str:
+    """SQL that makes the same text, of SQL for its parts."""
+    packed = (
+        f"'\\x01'::bytea || substring(uuid_send({team_id}) from 13) || int8send({position}) || uuid_send({event_id})"
+    )
+    return f"rtrim(translate(encode({packed}, 'base64'), '+/', '-_'), '=')"
+
+
 def decode(text: str, team_id: UUID) -> EventCursor:
     """Raises InvalidCursor for text that is no cursor, or the cursor of another team."""
     try:

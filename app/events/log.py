@@ -17,6 +17,7 @@ from app.events.kinds import EventKind
 from app.events.models import Event
 from app.events.reading import END
 from app.events.subject import TaskSubject
+from app.ids import new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class Actor:
 
 
 SYSTEM = Actor("parley")
+_PLACE = text(f"""
+select ours, end_position, end_id from (select event_horizon() = :position as ours offset 0) as horizon
+left join lateral (select * from ({END}) as ending where not horizon.ours) as ending on true
+""")
 
 
 def append(
@@ -38,10 +43,48 @@ def append(
     actor: Actor,
     agent_id: UUID | None = None,
     task: TaskSubject | None = None,
+    conversation_id: UUID | None = None,
+    collaboration_id: UUID | None = None,
+    consultation_id: UUID | None = None,
+    creator_id: UUID | None = None,
     changes: dict[str, Any] | None = None,
 ) -> Event:
-    """`changes` says what is new, by field; ids in it are global ones."""
-    event = Event(
+    """`changes` says what is new, by field; ids in it are global ones. `creator_id` is the other agent that it
+    concerns, where that is not the creator of the task."""
+    event = told(
+        kind,
+        team_id=team_id,
+        actor=actor,
+        agent_id=agent_id,
+        task=task,
+        conversation_id=conversation_id,
+        collaboration_id=collaboration_id,
+        consultation_id=consultation_id,
+        creator_id=creator_id,
+        changes=changes,
+    )
+    session.add(event)
+    session.info["last_event"] = event
+    remember_bell(session, Bell.EVENTS)
+    return event
+
+
+def told(
+    kind: EventKind,
+    *,
+    team_id: UUID,
+    actor: Actor,
+    agent_id: UUID | None = None,
+    task: TaskSubject | None = None,
+    conversation_id: UUID | None = None,
+    collaboration_id: UUID | None = None,
+    consultation_id: UUID | None = None,
+    creator_id: UUID | None = None,
+    changes: dict[str, Any] | None = None,
+) -> Event:
+    """An event that is not yet appended."""
+    return Event(
+        id=new_id(),
         kind=kind,
         team_id=team_id,
         actor=actor.name,
@@ -49,15 +92,15 @@ def append(
         agent_id=agent_id,
         task_id=task.id if task else None,
         parent_task_id=task.parent_id if task else None,
+        grandparent_task_id=task.grandparent_id if task else None,
         root_task_id=task.root_id if task else None,
-        creator_id=task.creator_id if task else None,
+        creator_id=creator_id or (task.creator_id if task else None),
         former_assignee_id=task.former_assignee_id if task else None,
+        conversation_id=conversation_id,
+        collaboration_id=collaboration_id,
+        consultation_id=consultation_id,
         changes={_camel(name): _shown(value) for name, value in (changes or {}).items()},
     )
-    session.add(event)
-    session.info["last_event"] = event
-    remember_bell(session, Bell.EVENTS)
-    return event
 
 
 def _camel(name: str) -> str:
@@ -85,7 +128,7 @@ async def own_cursor(session: AsyncSession, team_id: UUID) -> EventCursor:
     event: Event | None = session.info.get("last_event")
     if event is not None:
         await session.flush()
-        if await session.scalar(text("select event_horizon()")) == event.position:
-            return EventCursor(team_id=team_id, position=event.position, event_id=event.id)
-    position, event_id = (await session.execute(text(END))).one()
+    ours, position, event_id = (await session.execute(_PLACE, {"position": event.position if event else -1})).one()
+    if ours and event is not None:
+        position, event_id = event.position, event.id
     return EventCursor(team_id=team_id, position=position, event_id=event_id)

@@ -39,6 +39,27 @@ class Event(Base):
             "id",
             postgresql_where=text("former_assignee_id is not null"),
         ),
+        Index(
+            "ix_event_conversation",
+            "conversation_id",
+            "position",
+            "id",
+            postgresql_where=text("conversation_id is not null"),
+        ),
+        Index(
+            "ix_event_collaboration",
+            "collaboration_id",
+            "position",
+            "id",
+            postgresql_where=text("collaboration_id is not null"),
+        ),
+        Index(
+            "ix_event_consultation",
+            "consultation_id",
+            "position",
+            "id",
+            postgresql_where=text("consultation_id is not null"),
+        ),
         {"postgresql_partition_by": "RANGE (at)"},
     )
 
@@ -53,9 +74,13 @@ class Event(Base):
     agent_id: Mapped[UUID | None]
     task_id: Mapped[UUID | None]
     parent_task_id: Mapped[UUID | None]
+    grandparent_task_id: Mapped[UUID | None]
     root_task_id: Mapped[UUID | None]
     creator_id: Mapped[UUID | None]
     former_assignee_id: Mapped[UUID | None]
+    conversation_id: Mapped[UUID | None]
+    collaboration_id: Mapped[UUID | None]
+    consultation_id: Mapped[UUID | None]
     changes: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
 
 

@@ -30,6 +30,10 @@ class EventRow:
     root_task_id: UUID | None = None
     creator_id: UUID | None = None
     former_assignee_id: UUID | None = None
+    grandparent_task_id: UUID | None = None
+    conversation_id: UUID | None = None
+    collaboration_id: UUID | None = None
+    consultation_id: UUID | None = None
 
     @property
     def place(self) -> Place:
@@ -38,7 +42,8 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Which events a stream is about: the team's, or those of one agent, one task, one tree or one party.
+    """Which events a stream is about: the team's, or those of one agent, task, tree, party, conversation,
+    collaboration or consultation.
 
     `root_id` is the first task of the task's tree; with it the tasks below `task_id` are followed, too. A party is an
     agent that gives, has or had a task.
@@ -50,6 +55,9 @@ class Topic:
     task_id: UUID | None = None
     root_id: UUID | None = None
     party_id: UUID | None = None
+    conversation_id: UUID | None = None
+    collaboration_id: UUID | None = None
+    consultation_id: UUID | None = None
 
     def matches(self, row: EventRow) -> bool:
         return (
@@ -58,12 +66,15 @@ class Topic:
             and (self.agent_id is None or row.agent_id == self.agent_id)
             and (self.task_id is None or self._has_task(row))
             and (self.party_id is None or self.party_id in (row.agent_id, row.creator_id, row.former_assignee_id))
+            and (self.conversation_id is None or row.conversation_id == self.conversation_id)
+            and (self.collaboration_id is None or row.collaboration_id == self.collaboration_id)
+            and (self.consultation_id is None or row.consultation_id == self.consultation_id)
         )
 
     def _has_task(self, row: EventRow) -> bool:
         if self.root_id is None:
             return row.task_id == self.task_id
-        return self.task_id in (row.task_id, row.parent_task_id, row.root_task_id)
+        return self.task_id in (row.task_id, row.parent_task_id, row.grandparent_task_id, row.root_task_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +126,11 @@ def _topic(*conditions: str) -> str:
 _OF_TEAM = _topic("true")
 _OF_AGENT = _topic("agent_id = $6")
 _OF_TASK = _topic("task_id = $6")
-_OF_TREE = _topic("root_task_id = $6 and $7 in (task_id, parent_task_id, root_task_id)")
+_OF_TREE = _topic("root_task_id = $6 and $7 in (task_id, parent_task_id, grandparent_task_id, root_task_id)")
 _OF_PARTY = _topic("agent_id = $6", "creator_id = $6", "former_assignee_id = $6")
+_OF_CONVERSATION = _topic("conversation_id = $6")
+_OF_COLLABORATION = _topic("collaboration_id = $6")
+_OF_CONSULTATION = _topic("consultation_id = $6")
 _STATE = f"""
 select end_position, end_id, floor, shift + pg_snapshot_xmax(pg_current_snapshot())::text::bigint as future,
     (select coalesce(max(position), 0) from event) as newest
@@ -147,6 +161,12 @@ def _asked(topic: Topic) -> tuple[str, list[UUID]]:
     """The narrowest statement for a topic, and its arguments."""
     if topic.party_id is not None:
         return _OF_PARTY, [topic.party_id]
+    if topic.conversation_id is not None:
+        return _OF_CONVERSATION, [topic.conversation_id]
+    if topic.collaboration_id is not None:
+        return _OF_COLLABORATION, [topic.collaboration_id]
+    if topic.consultation_id is not None:
+        return _OF_CONSULTATION, [topic.consultation_id]
     if topic.task_id is not None and topic.root_id is not None:
         return _OF_TREE, [topic.root_id, topic.task_id]
     if topic.task_id is not None:

@@ -10,11 +10,12 @@ from uuid import UUID
 class TaskSubject:
     """A task with its place in its tree, and the agents besides the assignee whom the event concerns.
 
-    A tree is at most three deep, so the first task, the one above and the task itself are all of its path.
+    A tree is at most four deep, so the first task, the two above and the task itself are all of its path.
     """
 
     id: UUID
     root_id: UUID
     parent_id: UUID | None
-    creator_id: UUID
+    grandparent_id: UUID | None
+    creator_id: UUID | None
     former_assignee_id: UUID | None = None

@@ -1,19 +1,16 @@
 """Wake-ups between processes: heard through broadcaster under supervision, rung through Redis without waiting.
 
 broadcaster's Redis listener dies silently when its connection does, so it is watched and rebuilt. A wake-up carries
-nothing: losing one costs the delay of a poll.
+nothing: losing one costs the delay of a poll. What other channels carry must be as cheap to lose.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 
 import structlog
-from broadcaster import Broadcast
 from broadcaster._backends.redis import RedisBackend
-from broadcaster._base import Subscriber
 
 from app.config import Settings
 from app.db.transaction import Bell
@@ -28,13 +25,21 @@ _QUIET_S = 10.0  # a connection that is silent for so long has to prove that it 
 
 
 class Listener:
-    """Calls `wake` for every ring of a bell, and after every reconnect, because some may have been missed."""
+    """Calls `wake` for every ring of a bell, and after every reconnect, because some may have been missed. On a channel
+    that carries texts `hear` gets each of them."""
 
-    def __init__(self, settings: Settings, bell: Bell, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        channel: str,
+        wake: Callable[[], None] = lambda: None,
+        hear: Callable[[str], None] = lambda text: None,
+    ) -> None:
         assert settings.redis_url is not None
         self._url = settings.redis_url
-        self._channel = bell.value
-        self._wake = wake
+        self._channel = str(channel)
+        self._wake, self._hear = wake, hear
+        self._quiet = True  # nothing was heard since we looked last
         self.connected = False
 
     async def run(self) -> None:
@@ -56,33 +61,34 @@ class Listener:
 
     async def _listen(self) -> None:
         """Returns or raises when the connection is gone."""
-        backend = _Backend(self._url)
-        broadcast = Broadcast(backend=backend)
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(_dispose, broadcast, backend)
+        backend = _Backend(self._url, self._heard)
+        try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-                await broadcast.connect()
-                subscriber = await stack.enter_async_context(broadcast.subscribe(self._channel))
+                await backend.connect()
+                await backend.subscribe(self._channel)
             self.connected = True
             self._wake()
-            await self._follow(subscriber, backend)
-
-    async def _follow(self, subscriber: Subscriber, backend: RedisBackend) -> None:
-        listener = backend._listener
-        assert listener is not None
-        hearing, probed = asyncio.create_task(subscriber.get()), False
-        try:
-            while not listener.done():
-                await asyncio.wait({hearing, listener}, timeout=_QUIET_S, return_when=asyncio.FIRST_COMPLETED)
-                if hearing.done():
-                    self._wake()
-                    hearing, probed = asyncio.create_task(subscriber.get()), False
-                elif not listener.done():
-                    await self._probe(backend, already=probed)
-                    probed = True
-            listener.result()
+            await self._follow(backend)
         finally:
-            hearing.cancel()
+            await backend.dispose()
+
+    def _heard(self, text: str) -> None:
+        self._quiet = False
+        self._wake()
+        if text:
+            self._hear(text)
+
+    async def _follow(self, backend: _Backend) -> None:
+        listener, probed = backend._listener, False
+        assert listener is not None
+        while True:
+            await asyncio.wait({listener}, timeout=_QUIET_S)
+            if listener.done():
+                return listener.result()
+            quiet, self._quiet = self._quiet, True
+            if quiet:
+                await self._probe(backend, already=probed)
+            probed = quiet
 
     async def _probe(self, backend: RedisBackend, *, already: bool) -> None:
         """Ring for ourselves. A connection that a firewall forgot swallows everything and never says so."""
@@ -93,23 +99,29 @@ class Listener:
 
 
 class _Backend(RedisBackend):
-    """broadcaster's own, but a channel is left by closing the connection: a dead one would be talked to once more."""
+    """broadcaster's own, but what it hears is told at once instead of by way of two queues and a task: a worker that
+    starts a task waits for it."""
 
-    async def unsubscribe(self, channel: str) -> None:
-        return
+    def __init__(self, url: str, heard: Callable[[str], None]) -> None:
+        super().__init__(url)
+        self._heard = heard
 
+    async def _pubsub_listener(self) -> None:
+        await self._ready.wait()  # redis-py cannot listen before a channel is subscribed
+        async for message in self._pubsub.listen():
+            if message["type"] == "message":
+                self._heard(message["data"].decode())
 
-async def _dispose(broadcast: Broadcast, backend: RedisBackend) -> None:
-    # Each step may fail on a dead connection; none may keep the next one from running.
-    for task in (getattr(broadcast, "_listener_task", None), backend._listener):
-        if task is not None:
-            task.cancel()
-    for closing in (backend._pubsub.aclose, backend._conn.aclose):
-        try:
-            async with asyncio.timeout(1):
-                await closing()
-        except Exception as error:
-            log.debug("closing a dead connection", error=repr(error))
+    async def dispose(self) -> None:
+        # Each step may fail on a dead connection; none may keep the next one from running.
+        if self._listener is not None:
+            self._listener.cancel()
+        for closing in (self._pubsub.aclose, self._conn.aclose):
+            try:
+                async with asyncio.timeout(1):
+                    await closing()
+            except Exception as error:
+                log.debug("closing a dead connection", error=repr(error))
 
 
 class Ringer:

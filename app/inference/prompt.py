@@ -45,8 +45,19 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """The sections that a report must have, and in which format: `markdown`, `json` or `bullet_points`."""
+
+    sections: Sequence[str]
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
-    """A task as its model is to know it. `options` are what a vote chooses among."""
+    """A task as its model is to know it. `options` are what a vote chooses among, `agent` is who works on it.
+
+    The `outline` of a report stands in its instructions, too.
+    """
 
     type: str
     title: str
@@ -57,6 +68,8 @@ class Assignment:
     given: dict[str, Any] | None = None
     options: Sequence[str] = ()
     requested_by: str = ""
+    agent: str = ""
+    outline: Outline | None = None
 
 
 _RULES = """\
@@ -82,7 +95,9 @@ def identity(agent: Identity) -> str:
         _RULES,
     ]
     if agent.memories:
-        parts.append("What you remember:\n" + _fenced("memories", "\n".join(f"- {text}" for text in agent.memories)))
+        parts.append(
+            "What you remember:\n" + _fenced("memories", "\n".join(f"- {_line(text)}" for text in agent.memories))
+        )
     return "\n\n".join(part for part in parts if part)
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from pydantic_ai.messages import BaseToolCallPart, ModelMessage, ModelRequest
 
-CHARACTERS_PER_TOKEN = 4
+from app.inference.sizes import CHARACTERS_PER_TOKEN, tokens_of
 
-
-def tokens_of(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+__all__ = ["CHARACTERS_PER_TOKEN", "estimate", "tokens_of"]
 
 
 def estimate(messages: Iterable[ModelMessage]) -> int:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from decimal import Decimal
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
-from app.errors import NotFound, Unavailable
+from app.errors import InvalidInput, NotFound
+from app.groups import delegation as groups_delegation
+from app.groups import service as groups
+from app.groups.delegation import NOBODY
 from app.ids import Prefix, from_global, to_global
 from app.managed.tool import AgentTool, Desk, Done
+from app.managed.waiting import wait_until
 from app.tasks import service
 from app.tasks.delegation import parse_task
 from app.tasks.models import FINAL, MAX_DEPTH, Task, TaskPriority, TaskType
 from app.tasks.service import Delegation
 
 MOST_WAIT_S = 300
-_LOOK_EVERY_S = 0.25
 _STATUS = """
 select status from task where team_id = $1 and id = $2
     and (parent_id = $3 or parent_id in (select id from task where team_id = $1 and parent_id = $3))
@@ -33,7 +35,8 @@ class Strict(BaseModel):
 
 
 class DelegateTask(Strict):
-    agent: Annotated[str, Field(description="The colleague's slug, such as luke.")]
+    agent: Annotated[str, Field(description="The colleague's slug, such as luke; empty where a group is named.")] = ""
+    group: Annotated[str, Field(description="Instead of an agent: the slug of a group, which picks one.")] = ""
     type: Annotated[TaskType, Field(description="The kind of work.")] = TaskType.RESEARCH
     title: Annotated[str, Field(description="A short name for the task.", max_length=200)]
     instructions: Annotated[str, Field(description="Everything the colleague needs to know to do it.")]
@@ -54,20 +57,52 @@ class CheckTaskStatus(Strict):
 
 async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
     run = desk.run
-    colleague = await _colleague(session, run.task, asked.agent.removeprefix("@").strip().casefold())
-    if colleague is None:
-        raise NotFound(f"There is no agent '{asked.agent[:80]}' in this team. {await _colleagues(session, run.task)}")
-    wanted = Delegation(
-        spec=parse_task(asked.model_dump(exclude={"agent"}, exclude_none=True)),
-        assignee_id=colleague.id,
-        parent_id=run.task.id,
-        claim_token=run.token,
-    )
+    if asked.group:
+        return await _delegate_to_group(session, desk, asked)
+    colleague = await find_colleague(session, run.task, asked.agent)
+    wanted = _wanted(desk, asked, colleague.id)
     task = await service.delegate(
         session, team_id=run.task.team_id, wanted=wanted, settings=desk.settings, actor=run.actor
     )
     name = to_global(Prefix.TASK, task.id)
     return Done(f"Delegated to {colleague.slug} as {name}. Ask check_task_status for the result.", task.id)
+
+
+async def _delegate_to_group(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
+    run, slug = desk.run, asked.group.strip().casefold()
+    if asked.agent:
+        raise InvalidInput.of("group", "goes without an agent: the group picks one")
+    known = await groups.groups_of(session, run.task.team_id)
+    if slug not in known:
+        there = ", ".join(sorted(known)[:50]) or "none"
+        raise NotFound(f"There is no group '{asked.group[:80]}' in this team. There are: {there}")
+    task = await groups_delegation.delegate(
+        session,
+        team_id=run.task.team_id,
+        group_id=await groups.id_of(session, run.task.team_id, slug),
+        wanted=_wanted(desk, asked, NOBODY),
+        settings=desk.settings,
+        actor=run.actor,
+    )
+    name = to_global(Prefix.TASK, task.id)
+    return Done(f"{task.picked_because} It is {name}. Ask check_task_status for the result.", task.id)
+
+
+def _wanted(desk: Desk, asked: DelegateTask, assignee_id: UUID) -> Delegation:
+    return Delegation(
+        spec=parse_task(asked.model_dump(exclude={"agent", "group"}, exclude_none=True)),
+        assignee_id=assignee_id,
+        parent_id=desk.run.task.id,
+        claim_token=desk.run.token,
+    )
+
+
+async def find_colleague(session: AsyncSession, task: Task, called: str) -> Agent:
+    """Raises NotFound, which says who there is."""
+    colleague = await _colleague(session, task, called.removeprefix("@").strip().casefold())
+    if colleague is None:
+        raise NotFound(f"There is no agent '{called[:80]}' in this team. {await _colleagues(session, task)}")
+    return colleague
 
 
 async def _colleague(session: AsyncSession, task: Task, called: str) -> Agent | None:
@@ -91,15 +126,13 @@ async def _colleagues(session: AsyncSession, task: Task) -> str:
 
 
 async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
-    """Until the task has ended or the wait is over. Meanwhile the place of this run is free for others."""
-    task_id = from_global(Prefix.TASK, asked.task_id, path="task_id")
-    async with desk.run.resting():
-        for _ in range(int(asked.wait_seconds / _LOOK_EVERY_S)):
-            with suppress(Unavailable):  # the database comes back, and so does what was waited for
-                status = await desk.database.fetchval(_STATUS, desk.run.task.team_id, task_id, desk.run.task.id)
-                if status is None or status in FINAL:
-                    return
-            await asyncio.sleep(_LOOK_EVERY_S)
+    task_id, mine = from_global(Prefix.TASK, asked.task_id, path="task_id"), desk.run.task
+
+    async def ended() -> bool:
+        status = await desk.database.fetchval(_STATUS, mine.team_id, task_id, mine.id)
+        return status is None or status in FINAL
+
+    await wait_until(desk, ended, seconds=asked.wait_seconds)
 
 
 async def _status(session: AsyncSession, desk: Desk, asked: CheckTaskStatus) -> Done:

@@ -32,6 +32,7 @@ STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is exec
 SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
 TASKS_RUNNING = Gauge("parley_tasks_running", "Tasks that this worker runs now.")
 TASK_WAIT = Histogram("parley_task_wait_seconds", "From a task being ready to its start here.", buckets=_SECONDS)
+ERRAND_FAILURES = Counter("parley_errand_failures_total", "Errands that failed and were put off, by kind.", ["kind"])
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 MODEL_RUNS = Counter(
     "parley_model_runs_total", "Runs of managed agents.", ["provider", "outcome"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from app.routing.personality import TECHNICAL
 from app.routing.words import LONGEST, words
@@ -38,7 +38,7 @@ class Complexity:
     @property
     def overall(self) -> float:
         """The mean of the highest dimension and of all five: one hard side makes a query hard."""
-        parts: tuple[float, ...] = astuple(self)
+        parts: tuple[float, ...] = tuple(vars(self).values())
         return round((max(parts) + sum(parts) / len(parts)) / 2, 2)
 
 

@@ -43,7 +43,7 @@ async def rate(
         raise InvalidInput.of("stars", f"must be 1 to {MOST_STARS}")
     comment = check_text("comment", comment, most=MAX_COMMENT)
     rated_by = actor.name if rater is None else check_text("rater", rater, least=1, most=MAX_RATER)
-    decision = await _locked(session, team_id, decision_id)
+    decision = await locked(session, team_id, decision_id)
     rated = agent_id or decision.selected_agent_id
     if rated is None or rated not in decision.selected_agent_ids:
         raise Conflict("Only answers of agents that were selected for this message can be rated.")
@@ -56,7 +56,10 @@ async def rate(
             index_elements=["decision_id", "agent_id", "rated_by"], set_={**values, "created_at": func.now()}
         )
     )
-    mean = await session.scalar(select(func.avg(RoutingRating.stars)).where(RoutingRating.decision_id == decision_id))
+    of_answers = RoutingRating.agent_id.in_(decision.selected_agent_ids)  # not of who a person chose instead
+    mean = await session.scalar(
+        select(func.avg(RoutingRating.stars)).where(RoutingRating.decision_id == decision_id, of_answers)
+    )
     decision.rating = rating_of(float(mean or stars))
     told = {"stars": stars, "rated_by": rated_by, "rating": decision.rating}
     _tell(session, EventKind.ROUTING_RATED, decision, rated, actor, told)
@@ -78,7 +81,7 @@ async def record_outcome(
         raise InvalidInput.of("actualCostUsd", f"must be 0 to {MOST_COST_USD:,}")
     if response_ms is not None and response_ms < 0:
         raise InvalidInput.of("responseMs", f"must be 0 to {MOST_RESPONSE_MS:,}")
-    decision = await _locked(session, team_id, decision_id)
+    decision = await locked(session, team_id, decision_id)
     changes: dict[str, Any] = {"outcome": outcome, "actual_cost": actual_cost, "response_ms": response_ms}
     given = {name: value for name, value in changes.items() if value is not None}
     await session.execute(update(RoutingDecision).where(RoutingDecision.id == decision_id).values(given))
@@ -87,7 +90,7 @@ async def record_outcome(
     return decision
 
 
-async def _locked(session: AsyncSession, team_id: UUID, decision_id: UUID) -> RoutingDecision:
+async def locked(session: AsyncSession, team_id: UUID, decision_id: UUID) -> RoutingDecision:
     mine = select(RoutingDecision).where(RoutingDecision.team_id == team_id, RoutingDecision.id == decision_id)
     decision = await session.scalar(mine.with_for_update(key_share=True))
     if decision is None:

@@ -113,7 +113,6 @@ class RoutingDecision(Identified, Base):
     k: Mapped[int] = mapped_column(SmallInteger)
     query: Mapped[str] = mapped_column(Text)
     query_words: Mapped[Any] = mapped_column(TSVECTOR, Computed("to_tsvector('simple', query)", persisted=True))
-    embedding: Mapped[Any] = mapped_column(VECTOR(DIMENSIONS))
     embedder: Mapped[str] = mapped_column(String(120))
     conversation_id: Mapped[UUID | None]
     message_id: Mapped[UUID | None]
@@ -145,6 +144,19 @@ class RoutingDecision(Identified, Base):
     response_ms: Mapped[int | None]
     outcome: Mapped[RoutingOutcome | None] = mapped_column(text_enum(RoutingOutcome))
     rating: Mapped[float | None] = mapped_column(Double)
+
+
+class RoutingVector(Base):
+    """The vector of a decision's query. Apart, because it is larger than all the rest and only similar queries need it;
+    with its embedder, without which it means nothing."""
+
+    __tablename__ = "routing_vector"
+    __table_args__ = (team_link("decision_id", "routing_decision", ondelete="CASCADE"),)
+
+    decision_id: Mapped[UUID] = mapped_column(primary_key=True)
+    team_id: Mapped[UUID]
+    embedder: Mapped[str] = mapped_column(String(120))
+    embedding: Mapped[Any] = mapped_column(VECTOR(DIMENSIONS))
 
 
 class RoutingCandidate(Base):
@@ -199,4 +211,23 @@ class RoutingRating(Identified, Base):
     stars: Mapped[int] = mapped_column(SmallInteger)
     comment: Mapped[str] = mapped_column(String(2_000), server_default="")
     rated_by: Mapped[str] = mapped_column(String(120))
+    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+
+
+class RoutingOverride(Identified, Base):
+    """A person who decided otherwise: who is to answer instead, and why. The newest of a decision counts."""
+
+    __tablename__ = "routing_override"
+    __table_args__ = (
+        team_key(),
+        team_link("decision_id", "routing_decision", ondelete="CASCADE"),
+        team_link("agent_id", "agent"),
+        Index("ix_routing_override_decision", "decision_id", "id"),
+    )
+
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
+    decision_id: Mapped[UUID]
+    agent_id: Mapped[UUID]
+    reason: Mapped[str] = mapped_column(String(500))
+    overridden_by: Mapped[str] = mapped_column(String(120))
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())

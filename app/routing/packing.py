@@ -7,7 +7,6 @@ then 7 bits for the place among equal scores. Candidates lie in that order of pl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ def packed(candidates: Iterable[Candidate], ids: Mapping[str, UUID]) -> dict[str
 def pack(signals: Signals, place: int) -> int:
     """`place` counts from 1; the first wins among equal scores."""
     number = 0
-    for value in astuple(signals):
+    for value in vars(signals).values():
         number = number << SIGNAL_BITS | units(value)
     return number << PLACE_BITS | max(PLACES + 1 - place, 0)
 

@@ -22,7 +22,11 @@ from app.routing.select import MOST_AGENTS, Strategy
 
 _SIGNAL = 2**SIGNAL_BITS - 1
 _SHIFTS = {name: PLACE_BITS + (3 - at) * SIGNAL_BITS for at, name in enumerate(WEIGHTS)}
-_SCORE = " + ".join(f"(packed >> {_SHIFTS[name]} & {_SIGNAL}) * {name}_weight" for name in WEIGHTS)
+# Nothing lies above the first signal, so it needs no mask.
+_PARTS = [
+    f"(packed >> {_SHIFTS[name]}{f' & {_SIGNAL}' if at else ''}) * {name}_weight" for at, name in enumerate(WEIGHTS)
+]
+_SCORE = " + ".join(_PARTS)
 # Who is chosen first. The common case, one agent, is a maximum over numbers, of which the place is the lowest part.
 _FIRST = f"""
 select candidate_ids[{PLACES + 1} - (max((score << {PLACE_BITS}) + (packed & {PLACES})) & {PLACES})] from (
@@ -183,17 +187,20 @@ class Span:
     until: Place | None = None
 
 
+WHOLE = Span()
+
+
 class Replay:
     """The statements of one replay over a team's decisions."""
 
     def __init__(self, team_id: UUID, proposal: Proposal, among: Among | None) -> None:
         self._team_id, self._proposal, self._among = team_id, proposal, among
 
-    def place(self, newer: int) -> Statement:
-        """Finds the decision than which so many are newer."""
+    def place(self, newer: int, span: Span = WHOLE) -> Statement:
+        """Finds the decision than which so many of the span are newer."""
         bound = Bound(self._among)
         sql = f"""
-            select created_at, id from routing_decision as decision where {self._conditions(bound, Span())}
+            select created_at, id from routing_decision as decision where {self._conditions(bound, span)}
             order by created_at desc, id desc offset {bound.add(newer, "bigint")} limit 1
         """
         return Statement(sql, bound.arguments)

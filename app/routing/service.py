@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
 import structlog
-from sqlalchemy import Table, insert
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.config import Settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.embedder import DIMENSIONS, Embedder, EmbeddingFailed, Vectors
 from app.errors import InvalidInput, NotFound, check_text
-from app.events.kinds import EventKind
-from app.events.log import Actor, append
 from app.ids import Prefix, new_id, to_global
 from app.routing import facts, policies
 from app.routing.choice import Choice, RoutingMode, choose, direct
 from app.routing.complexity import Complexity, complexity_of
 from app.routing.cost import estimated_costs
+from app.routing.decisions import Draft as Draft
+from app.routing.decisions import candidate_columns
+from app.routing.decisions import record as record
 from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.facts import TeamFacts
 from app.routing.gate import candidates
-from app.routing.models import MAX_QUERY, SCORE_UNITS, RoutingCandidate, RoutingDecision
+from app.routing.mentions import mentions
+from app.routing.models import MAX_QUERY, SCORE_UNITS
 from app.routing.packing import packed
-from app.routing.score import Score, units
+from app.routing.score import units
 from app.routing.select import Policy, Strategy
 from app.routing.skill_match import Query
 from app.routing.team_indexes import KnownTeam, TeamIndexes
@@ -41,16 +39,18 @@ from app.teams.flags import FeatureFlag, is_on
 log = structlog.get_logger(__name__)
 WORDS_ONLY = "The embedder did not answer, so only words and subjects were compared."
 HUNDREDTHS = 100
-_INSERT_DECISION = insert(cast("Table", RoutingDecision.__table__))
-_INSERT_CANDIDATES = insert(cast("Table", RoutingCandidate.__table__))
 
 
 @dataclass(frozen=True)
 class Message:
-    """What is to be routed. What is None counts as the team's policy says, or as not known."""
+    """What is to be routed. What is None counts as the team's policy says, or as not known.
+
+    `direct_agent_id` answers where collaboration is off and no agent is named. Those in `without` are not chosen unless
+    somebody asks for them."""
 
     text: str
     agent_id: UUID | None = None
+    direct_agent_id: UUID | None = None
     current_agent_id: UUID | None = None
     conversation_id: UUID | None = None
     message_id: UUID | None = None
@@ -58,15 +58,7 @@ class Message:
     k: int | None = None
     threshold: float | None = None
     model_tier: int | None = None
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A decision that is made and not yet written."""
-
-    decision: dict[str, Any]
-    candidates: list[dict[str, Any]]
-    told: dict[str, Any]
+    without: frozenset[UUID] = frozenset()
 
 
 class Routing:
@@ -91,17 +83,19 @@ class Routing:
         started = time.perf_counter()
         message = _checked(message)
         known = await self._facts(team_id)
-        team = await self._indexes.get(team_id)
+        team = await self._indexes.get(team_id, known.stamp)
         named = await self._active(team_id, team, message.agent_id, "agentId")
         await self._exists(team_id, team, message.current_agent_id)
         vector, blind = await self._vector(message.text)
+        written = facts.as_text(vector)
         policy = self._policy(known, message)
         mode = self._mode(known)
         gate_started = time.perf_counter()
         if mode is RoutingMode.DIRECT:
+            named = named or await self._active(team_id, team, message.direct_agent_id, "agentId")
             choice = direct(named, _default(team, named))
         else:
-            choice = await self._choose(mode, team_id, team, message, vector, policy, named)
+            choice = await self._choose(mode, team_id, team, message, vector, written, policy, named)
         if blind and mode is not RoutingMode.DIRECT:
             choice = replace(choice, warning=" ".join(filter(None, (choice.warning, WORDS_ONLY))))
         ended = time.perf_counter()
@@ -109,7 +103,7 @@ class Routing:
             "gate_latency_ms": 1000 * (ended - gate_started) if mode is RoutingMode.GATE else None,
             "router_latency_ms": 1000 * (ended - started),
         }
-        return self._draft(team_id, team, message, known, policy, choice, vector, latencies)
+        return self._draft(team_id, team, message, known, policy, choice, written, latencies)
 
     async def _facts(self, team_id: UUID) -> TeamFacts:
         known = await facts.team_facts(self._database, team_id, self._settings)
@@ -163,16 +157,16 @@ class Routing:
         team: KnownTeam,
         message: Message,
         vector: Vectors,
+        written: str,
         policy: Policy,
         named: str | None,
     ) -> Choice:
         calibration = await self._indexes.calibration()
-        ratings, loads = await asyncio.gather(
-            facts.similar_ratings(self._database, team_id, vector, calibration),
-            facts.loads(self._database, team_id),
-        )
+        ratings, loads = await facts.signals(self._database, team_id, written, calibration)
         found = candidates(team.index, Query(message.text, vector), ratings=ratings, loads=loads)
         current = team.slug_of(message.current_agent_id)
+        gone = {team.slug_of(one) for one in message.without} - {named, *mentions(message.text)}
+        found = [one for one in found if one.slug not in gone]
         return choose(mode, message.text, found, policy, named=named, current=current, default=team.default)
 
     def _draft(
@@ -183,7 +177,7 @@ class Routing:
         known: TeamFacts,
         policy: Policy,
         choice: Choice,
-        vector: Vectors,
+        vector: str,
         latencies: dict[str, float | None],
     ) -> Draft:
         complexity = complexity_of(message.text)
@@ -202,7 +196,6 @@ class Routing:
             "skill_floor": units(policy.skill_floor),
             "k": policy.k,
             "query": message.text,
-            "embedding": vector,
             "embedder": self._embedder.name,
             "conversation_id": message.conversation_id,
             "message_id": message.message_id,
@@ -222,7 +215,6 @@ class Routing:
             "estimated_cost": cost,
             **latencies,
         }
-        rows = _candidate_rows(decision["id"], team_id, team, choice)
         told = {
             "decision_id": to_global(Prefix.ROUTING_DECISION, decision["id"]),
             "mode": choice.mode,
@@ -233,7 +225,7 @@ class Routing:
             "fallback_used": choice.fallback_used,
             "warning": choice.warning,
         }
-        return Draft(decision, rows, told)
+        return Draft(decision, vector, candidate_columns(team, choice), told)
 
     def _tier(
         self, message: Message, complexity: Complexity, known: TeamFacts, agents: int
@@ -256,25 +248,6 @@ class Routing:
         return tier, costs[tier.tier]
 
 
-async def record(session: AsyncSession, draft: Draft, *, actor: Actor) -> UUID:
-    """Write a decision with its candidates and tell of it, in the caller's transaction; returns its id."""
-    decision = draft.decision
-    # Into the tables, with parameters: half the time of the mapped classes, whose values are each looked at.
-    await session.execute(_INSERT_DECISION, decision)
-    if draft.candidates:
-        await session.execute(_INSERT_CANDIDATES, draft.candidates)
-    append(
-        session,
-        EventKind.ROUTING_FELL_BACK if decision["fallback_used"] else EventKind.ROUTING_DECIDED,
-        team_id=decision["team_id"],
-        actor=actor,
-        agent_id=decision["selected_agent_id"],
-        changes=draft.told,
-    )
-    made: UUID = decision["id"]
-    return made
-
-
 def _checked(message: Message) -> Message:
     if message.model_tier is not None and message.model_tier not in TIERS:
         raise InvalidInput.of("modelTier", "must be 0 to 2")
@@ -288,34 +261,5 @@ def _default(team: KnownTeam, named: str | None) -> str:
 
 
 def _complexity_columns(complexity: Complexity) -> dict[str, int]:
-    names = ("length", "steps", "technical_depth", "reasoning", "constraints")
-    parts = {
-        f"complexity_{name}": round(value * HUNDREDTHS) for name, value in zip(names, astuple(complexity), strict=True)
-    }
+    parts = {f"complexity_{name}": round(value * HUNDREDTHS) for name, value in vars(complexity).items()}
     return {"complexity": round(complexity.overall * HUNDREDTHS), **parts}
-
-
-def _candidate_rows(decision_id: UUID, team_id: UUID, team: KnownTeam, choice: Choice) -> list[dict[str, Any]]:
-    by_slug = sorted(score.candidate.slug for score in choice.scores)
-    tie_order = {slug: place for place, slug in enumerate(by_slug, 1)}
-    return [
-        {
-            "decision_id": decision_id,
-            "agent_id": team.agents[score.candidate.slug].id,
-            "team_id": team_id,
-            "agent_version": team.agents[score.candidate.slug].version,
-            "place": place,
-            "tie_order": tie_order[score.candidate.slug],
-            "selected": score.candidate.slug in choice.selected,
-            **_signal_columns(score),
-        }
-        for place, score in enumerate(choice.scores, 1)
-    ]
-
-
-def _signal_columns(score: Score) -> dict[str, Any]:
-    return {
-        **{name: units(value) for name, value in vars(score.candidate.signals).items()},
-        "overall": round(score.overall * SCORE_UNITS),
-        "matching_skills": list(score.candidate.matching_skills),
-    }

@@ -19,7 +19,7 @@ from app.errors import InvalidInput, TookTooLong
 from app.routing.flip import FlipCause, why_flipped
 from app.routing.packing import unpack
 from app.routing.policies import WEIGHTS
-from app.routing.replay import Among, LeftOut, Place, Proposal, Replay, Span, Statement
+from app.routing.replay import WHOLE, Among, LeftOut, Place, Proposal, Replay, Span, Statement
 from app.routing.score import UNITS, Signals, Weights, overall, shown
 from app.routing.select import Policy
 
@@ -133,9 +133,9 @@ class _Run:
         self._database, self._replay, self._proposal = database, replay, proposal
 
     async def simulation(self, examples: int) -> Simulation:
-        middle, last = [await self._place(newer) for newer in (AT_ONCE, MOST_DECISIONS)]
-        newest, older = Span(after=middle or last), Span(after=last, until=middle)
-        found = _sum(await _together(*(self._figures(span) for span in ([newest, older] if middle else [newest]))))
+        middle = await self._place(AT_ONCE)
+        parts, last = await self._halves(middle) if middle else ([await self._figures(Span())], None)
+        found = _sum(parts)
         totals, agents = found["totals"], [_part(row) for row in found["agents"]]
         before, after = _costs(agents)
         return Simulation(
@@ -155,8 +155,17 @@ class _Run:
             examples=await self._examples(Span(after=last), examples, agents) if totals["flips"] and examples else [],
         )
 
-    async def _place(self, newer: int) -> Place | None:
-        [found] = await self._fetch(self._replay.place(newer)) or [None]
+    async def _halves(self, middle: Place) -> tuple[list[Any], Place | None]:
+        """The figures of both halves, and the newest decision that is too old to be replayed; None without one."""
+        newest, (older, last) = await _together(self._figures(Span(after=middle)), self._older(middle))
+        return [newest, older], last
+
+    async def _older(self, middle: Place) -> tuple[Any, Place | None]:
+        last = await self._place(MOST_DECISIONS - AT_ONCE, Span(until=middle))
+        return await self._figures(Span(after=last, until=middle)), last
+
+    async def _place(self, newer: int, span: Span = WHOLE) -> Place | None:
+        [found] = await self._fetch(self._replay.place(newer, span)) or [None]
         return found and (found["created_at"], found["id"])
 
     async def _figures(self, span: Span) -> Any:

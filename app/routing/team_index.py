@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.embeddings.embedder import Vectors, unit
 from app.routing.calibration import Calibration
-from app.routing.profile import AgentProfile, Phrase, phrases
+from app.routing.profile import AgentProfile, Phrase, Traits, phrases
 from app.routing.topics import topics
 from app.routing.words import Spellings, stem, stems, words
 
@@ -33,6 +33,7 @@ class TeamIndex:
     """Rows are phrases, in the order of agents; `starts` is where each agent's rows begin."""
 
     agents: tuple[AgentProfile, ...]
+    traits: frozenset[Traits]  # of all agents: there are few different ones
     phrases: tuple[Phrase, ...]
     starts: NDArray[np.intp]
     calibration: Calibration
@@ -98,6 +99,7 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
     written |= topics().known
     return TeamIndex(
         agents=tuple(team),
+        traits=frozenset(agent.traits for agent in team),
         phrases=tuple(rows),
         starts=starts,
         calibration=calibration,

@@ -27,7 +27,7 @@ EXAMPLE_CHARACTERS = 1_000
 
 # Every change of an agent raises its version, no agent is ever deleted, and a rating that is given anew gets a new id:
 # equal stamps mean equal agents and equal examples, in whatever order the changes were committed.
-_STAMP = f"""
+STAMP = f"""
 select default_agent_id, agents.stamp as agents, examples.stamp as examples
 from team
 cross join lateral (
@@ -82,8 +82,26 @@ class KnownTeam:
 
 
 @dataclass(frozen=True)
+class Stamp:
+    """Changes with the agents and with the examples of a team; and who its default agent is, which no index has."""
+
+    agents: str = ""
+    examples: str = ""
+    default_id: UUID | None = None
+
+    @property
+    def version(self) -> tuple[str, str]:
+        return self.agents, self.examples
+
+
+def stamp_of(row: Any) -> Stamp:
+    """Of a row of STAMP."""
+    return Stamp(row["agents"], row["examples"], row["default_agent_id"])
+
+
+@dataclass(frozen=True)
 class _Kept:
-    stamp: tuple[str, str]
+    version: tuple[str, str]
     index: TeamIndex
     agents: Mapping[str, ActiveAgent]
 
@@ -98,21 +116,21 @@ class TeamIndexes:
         self._building: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._calibration: Calibration | None = None
 
-    async def get(self, team_id: UUID) -> KnownTeam:
-        """One statement while nothing changed. Raises EmbeddingFailed and Unavailable."""
-        stamp, default_id = await self._stamp(team_id)
+    async def get(self, team_id: UUID, stamp: Stamp | None = None) -> KnownTeam:
+        """One statement while nothing changed, none with a stamp just read. Raises EmbeddingFailed and Unavailable."""
+        stamp = stamp or await self._stamp(team_id)
         kept = self._kept.get(team_id)
-        if kept is None or kept.stamp != stamp:
+        if kept is None or kept.version != stamp.version:
             lock = self._building.setdefault(team_id, asyncio.Lock())
             async with lock:
-                stamp, default_id = await self._stamp(team_id)
+                stamp = await self._stamp(team_id)
                 kept = self._kept.get(team_id)
-                if kept is None or kept.stamp != stamp:
-                    kept = await self._load(team_id, stamp, kept)
+                if kept is None or kept.version != stamp.version:
+                    kept = await self._load(team_id, stamp.version, kept)
                     self._kept[team_id] = kept
         self._keep(team_id)
-        default = next((slug for slug, agent in kept.agents.items() if agent.id == default_id), None)
-        return KnownTeam(kept.index, kept.agents, default, default_id)
+        default = next((slug for slug, agent in kept.agents.items() if agent.id == stamp.default_id), None)
+        return KnownTeam(kept.index, kept.agents, default, stamp.default_id)
 
     async def calibration(self) -> Calibration:
         """How the cosines of this process's embedder are to be read."""
@@ -127,11 +145,11 @@ class TeamIndexes:
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
-    async def _stamp(self, team_id: UUID) -> tuple[tuple[str, str], UUID | None]:
-        row = await self._database.fetchrow(_STAMP, team_id)
-        return ((row["agents"], row["examples"]), row["default_agent_id"]) if row else (("", ""), None)
+    async def _stamp(self, team_id: UUID) -> Stamp:
+        row = await self._database.fetchrow(STAMP, team_id)
+        return stamp_of(row) if row else Stamp()
 
-    async def _load(self, team_id: UUID, stamp: tuple[str, str], before: _Kept | None) -> _Kept:
+    async def _load(self, team_id: UUID, version: tuple[str, str], before: _Kept | None) -> _Kept:
         """What is read after its stamp may be newer than the stamp: the next query then only builds once too often."""
         rows = await self._database.fetch(_AGENTS, team_id)
         profiles = _profiles(rows, await self._database.fetch(_EXAMPLES, team_id))
@@ -142,7 +160,7 @@ class TeamIndexes:
         else:
             index = await asyncio.to_thread(build, profiles, vectors, calibration)
         agents = {row["slug"]: ActiveAgent(row["id"], row["version"]) for row in sorted(rows, key=lambda r: r["slug"])}
-        return _Kept(stamp, index, agents)
+        return _Kept(version, index, agents)
 
     async def _vectors(self, texts: list[str], before: _Kept | None) -> Vectors:
         """A text that the last index had is not embedded again."""

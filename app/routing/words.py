@@ -14,6 +14,7 @@ FORGIVEN_FROM = 5  # letters: in shorter words every slip makes another word
 TWO_SLIPS_FROM = 8
 LONGEST_WORD = 40
 PAIRS_OF_A_SLIP = 3  # neighbouring letters that one slip can change
+REMEMBERED = 10_000  # words whose meant spelling is kept, for each team
 TRIED = 8  # known words that share the most pairs of letters with the misspelt one
 SMALL = frozenset(
     """a an the and or of to in on at for from by with without is are was were be been am do does did have has had i you
@@ -55,8 +56,9 @@ class Spellings:
             for pair in _pairs(word):
                 places.setdefault(pair, []).append(place)
         self._places = {pair: np.array(found) for pair, found in places.items()}
+        self.meant = lru_cache(maxsize=REMEMBERED)(self._meant)  # unknown words come again: names, jargon
 
-    def meant(self, word: str) -> tuple[str, float] | None:
+    def _meant(self, word: str) -> tuple[str, float] | None:
         """The nearest known word and how sure that is, 0 to 1; None when none is near enough."""
         if not FORGIVEN_FROM <= len(word) <= LONGEST_WORD:
             return None
@@ -69,7 +71,7 @@ class Spellings:
         near = np.flatnonzero(shared >= len(own) - PAIRS_OF_A_SLIP * forgiven)
         likely = near[np.argsort(-2 * shared[near] / (self._counts[near] + len(own)), kind="stable")[:TRIED]]
         slips, nearest = min(
-            ((_slips(word, self._known[place]), self._known[place]) for place in likely), default=(9, "")
+            ((_slips(word, self._known[place], forgiven), self._known[place]) for place in likely), default=(9, "")
         )
         return (nearest, 1 - slips / len(word)) if slips <= forgiven else None
 
@@ -79,8 +81,10 @@ def _pairs(word: str) -> set[str]:
     return {marked[start : start + 2] for start in range(len(marked) - 1)}
 
 
-def _slips(one: str, other: str) -> int:
-    """How many letters were left out, added, replaced or swapped with their neighbour."""
+def _slips(one: str, other: str, most: int) -> int:
+    """How many letters were left out, added, replaced or swapped with their neighbour; past `most`, some more."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
@@ -90,5 +94,7 @@ def _slips(one: str, other: str) -> int:
             if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
                 fewest = min(fewest, before[column - 2] + 1)
             current.append(fewest)
+        if min(current) > most and min(last) > most:
+            return most + 1
         before, last = last, current
     return last[-1]

@@ -28,8 +28,9 @@ class Completion:
 
 
 async def complete_plain(session: AsyncSession, wanted: Collection[Completion]) -> set[UUID]:
-    """Complete those that end in the plainest way: no contract, nobody waits for them, nothing is open below them or
-    left to charge, time and tokens suffice. Answers their claims; all others are for `transitions.complete`.
+    """Complete those that end in the plainest way: no contract, nothing to take out, nobody waits for them, nothing is
+    open below them or left to charge, time and tokens suffice. Answers their claims; all others are for
+    `transitions.complete`.
 
     So no other task is locked than these, all at once and by id, and two batches cannot wait for each other.
     """
@@ -37,7 +38,8 @@ async def complete_plain(session: AsyncSession, wanted: Collection[Completion]) 
     claimed = await session.execute(
         select(Task, TaskAttempt, func.clock_timestamp())
         .join(TaskAttempt, (TaskAttempt.task_id == Task.id) & (TaskAttempt.number == Task.attempts_made))
-        .where(Task.claim_token.in_(asked), Task.contract_id.is_(None))
+        .where(Task.claim_token.in_(asked), Task.contract_id.is_(None), Task.output_schema.is_(None))
+        .where(Task.redacts.is_(None))
         .order_by(Task.id)
         .with_for_update(of=Task, key_share=True)
         .execution_options(populate_existing=True)

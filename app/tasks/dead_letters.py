@@ -8,6 +8,9 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.attention import service as attention
+from app.attention.models import AttentionKind
+from app.attention.service import Subject
 from app.clock import now
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
@@ -17,11 +20,25 @@ from app.tasks.failures import Failure
 from app.tasks.models import DeadLetter, DeadLetterState, Task
 from app.tasks.narration import tell
 
+REPLAY, DISCARD, RETRY = "replay", "discard", "retry"
 
-def open_letter(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> DeadLetter:
+
+async def open_letter(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> DeadLetter:
+    """And ask a person what is to become of it."""
     letter = DeadLetter(id=new_id(), team_id=task.team_id, task_id=task.id, reason=f"{failure.code}: {failure.message}")
     session.add(letter)
+    await session.flush()
     tell(session, EventKind.TASK_DEAD_LETTERED, task, actor, deadLetterId=to_global(Prefix.DEAD_LETTER, letter.id))
+    attention.open_item(
+        session,
+        AttentionKind.DEAD_LETTER if task.parent_id is None else AttentionKind.FAILED_SUBTASK,
+        team_id=task.team_id,
+        title=f"Failed for good: {task.title}",
+        detail=letter.reason,
+        options=(REPLAY, DISCARD),
+        subject=Subject(task_id=task.id, dead_letter_id=letter.id, conversation_id=task.conversation_id),
+        actor=actor,
+    )
     return letter
 
 
@@ -54,7 +71,7 @@ async def require_open(session: AsyncSession, letter_id: UUID) -> None:
 
 async def discard(session: AsyncSession, *, team_id: UUID, letter_id: UUID, note: str, actor: Actor) -> DeadLetter:
     letter, task = await lock_open(session, team_id=team_id, letter_id=letter_id)
-    resolve(session, letter, task, DeadLetterState.DISCARDED, note=note, actor=actor)
+    await resolve(session, letter, task, DeadLetterState.DISCARDED, note=note, actor=actor)
     return letter
 
 
@@ -65,9 +82,10 @@ async def resolve_of(session: AsyncSession, task: Task, *, note: str, actor: Act
     if letter is not None:
         letter.state, letter.replay_id = DeadLetterState.REPLAYED, task.id
         letter.resolved_by, letter.resolved_at, letter.note = actor.name, now(), note or None
+        await attention.close_of_letter(session, letter.id, option=RETRY, note=note, actor=actor)
 
 
-def resolve(
+async def resolve(
     session: AsyncSession,
     letter: DeadLetter,
     task: Task,
@@ -86,3 +104,4 @@ def resolve(
     if replay_id is not None:
         told["replayId"] = to_global(Prefix.TASK, replay_id)
     tell(session, kind, task, actor, **told)
+    await attention.close_of_letter(session, letter.id, option=REPLAY if replayed else DISCARD, note=note, actor=actor)

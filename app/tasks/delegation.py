@@ -19,6 +19,7 @@ MAX_OPEN_TASKS = 5
 MAX_ARTIFACTS = 50
 MAX_DEPENDENCIES = 50
 MAX_INSTRUCTIONS = 100_000
+MAX_TITLE = 200
 REFERENCE = r"^((artifact|memory|file|task):|https?://)[^\s\x00]+$"
 # How much earlier than it was made a task counts as due. Urgent overtakes an hour of normal work; low waits at most
 # 70 minutes behind urgent tasks that keep coming, and is then due before the next of them.
@@ -33,7 +34,7 @@ Reference = Annotated[str, StringConstraints(max_length=2_000, pattern=REFERENCE
 
 class TaskSpec(Strict):
     type: TaskType
-    title: Annotated[str, text(200, 1)]
+    title: Annotated[str, text(MAX_TITLE, 1)]
     instructions: Annotated[str, text(MAX_INSTRUCTIONS, 1)]
     context: Annotated[str, text(MAX_INSTRUCTIONS)] = ""
     expected_output: Annotated[str, text(10_000)] = ""
@@ -78,6 +79,13 @@ def check_chain(chain: Sequence[str], assignee: str) -> int:
     if len(chain) > MAX_DEPTH:
         raise DelegationDepthExceeded(whole, MAX_DEPTH)
     return len(chain)
+
+
+def check_askers(askers: Sequence[str], chain: Sequence[str], assignee: str) -> None:
+    """`askers` wait for the answer that the work at the beginning of this chain is for."""
+    if assignee in askers:
+        whole = [*askers[askers.index(assignee) :], *chain, assignee]
+        raise CycleDetected(whole, "The work would come back to an agent that waits for the answer")
 
 
 def parse_task(fields: dict[str, Any]) -> TaskSpec:

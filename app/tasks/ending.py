@@ -15,14 +15,17 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.attention import service as attention
 from app.budgets import service as budgets
 from app.db.transaction import Bell, remember_bell
+from app.errands import service as errands
+from app.errands.models import ErrandKind
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.tasks import attempts
 from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskStatus
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskPurpose, TaskStatus
 from app.tasks.narration import end_of, tell
 
 NO_COST = Decimal(0)
@@ -180,3 +183,7 @@ async def mark(
     if failure is not None:
         task.error_code, task.error_message = failure.code, failure.message
     tell(session, _EVENT[status], task, actor, **end_of(task))
+    if task.waiting_for and status is not TaskStatus.COMPLETED:
+        await attention.withdraw_of_task(session, task.id, actor=actor)
+    if task.purpose is not TaskPurpose.DELEGATION:
+        errands.ask(session, ErrandKind.TASK_ENDED, team_id=task.team_id, subject_id=task.id)

@@ -80,3 +80,7 @@ class ClaimLost(AppError):
             "This claim does not hold the task: its lease ran out, or the task was cancelled, reassigned or has ended. "
             "Stop working on it and claim again."
         )
+
+
+class PutAside(ClaimLost):
+    """The run itself gave its claim up: the task waits for a person."""

@@ -65,8 +65,17 @@ def over_limit(what: str) -> Failure:
     )
 
 
+def output_unfit(problems: Iterable[FieldProblem]) -> Failure:
+    told = f"The output does not fit the task's outputSchema: {_listed(problems)}"
+    return Failure(FailureCode.CONTRACT_VIOLATED, told[:MOST_TOLD])
+
+
+def _listed(problems: Iterable[FieldProblem]) -> str:
+    return "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+
+
 def contract_violated(name: str, version: int, problems: Iterable[FieldProblem]) -> Failure:
-    told = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+    told = _listed(problems)
     return Failure(
         FailureCode.CONTRACT_VIOLATED, f"The output does not fit version {version} of '{name}': {told}"[:MOST_TOLD]
     )

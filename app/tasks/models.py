@@ -14,6 +14,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.budgets.models import USD
 from app.db.base import Base, Identified, Timestamped, team_key, team_link, text_enum
+from app.redaction import Redaction
 
 MAX_DEPTH = 3
 
@@ -42,6 +43,16 @@ class TaskType(StrEnum):
     EXECUTE = "execute"
 
 
+class TaskPurpose(StrEnum):
+    """What a task is for. All but a delegation is an agent's own work: Parley ordered it, and goes on when it ends."""
+
+    DELEGATION = "delegation"
+    REPLY = "reply"
+    STAGE = "stage"
+    REPORT = "report"
+    CONSULTATION = "consultation"
+
+
 class TaskPriority(StrEnum):
     LOW = "low"
     NORMAL = "normal"
@@ -68,7 +79,8 @@ class DeadLetterState(StrEnum):
 class Task(Identified, Timestamped, Base):
     """Claimable when pending, waiting for nothing and ready; in the order of `due_at`, where priority is a head start.
 
-    No `allowed_tools` or `allowed_agents` means no limit beyond the assignee's own.
+    No `allowed_tools` or `allowed_agents` means no limit beyond the assignee's own. An agent's own work has depth 0 and
+    no creator; what is delegated from it counts from there.
     """
 
     __tablename__ = "task"
@@ -77,12 +89,19 @@ class Task(Identified, Timestamped, Base):
         team_link("creator_id", "agent"),
         team_link("assignee_id", "agent"),
         team_link("parent_id", "task"),
+        team_link("grandparent_id", "task"),
         team_link("root_id", "task", deferrable=True, initially="DEFERRED"),
         team_link("budget_id", "budget_account"),
         team_link("contract_id", "contract"),
+        team_link("collaboration_id", "collaboration"),
+        team_link("group_id", "agent_group"),
+        CheckConstraint("(group_id is null) = (picked_because is null)", name="group"),
+        team_link("conversation_id", "conversation"),
         CheckConstraint("creator_id <> assignee_id", name="no_self_delegation"),
-        CheckConstraint(f"depth between 1 and {MAX_DEPTH}", name="depth"),
-        CheckConstraint("(parent_id is null) = (depth = 1)", name="parent"),
+        CheckConstraint(f"depth between 0 and {MAX_DEPTH}", name="depth"),
+        CheckConstraint("(depth = 0 and parent_id is null) or depth = 1 or parent_id is not null", name="parent"),
+        CheckConstraint("(purpose = 'delegation') = (depth > 0)", name="purpose"),
+        CheckConstraint("(purpose = 'delegation') = (creator_id is not null)", name="creator"),
         CheckConstraint("(status = 'in_progress') = (claim_token is not null)", name="claim"),
         CheckConstraint(
             "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
@@ -117,14 +136,23 @@ class Task(Identified, Timestamped, Base):
             "finished_at",
             postgresql_where=text("finished_at is not null"),
         ),
+        Index(
+            "ix_task_collaboration",
+            "collaboration_id",
+            "id",
+            postgresql_where=text("collaboration_id is not null"),
+        ),
         Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),
+        Index("ix_task_conversation", "conversation_id", "id", postgresql_where=text("conversation_id is not null")),
     )
 
     team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
-    creator_id: Mapped[UUID]
+    purpose: Mapped[TaskPurpose] = mapped_column(text_enum(TaskPurpose), server_default=TaskPurpose.DELEGATION.value)
+    creator_id: Mapped[UUID | None]
     assignee_id: Mapped[UUID]
     on_behalf_of: Mapped[str] = mapped_column(String(120))
     parent_id: Mapped[UUID | None]
+    grandparent_id: Mapped[UUID | None]
     root_id: Mapped[UUID]
     depth: Mapped[int] = mapped_column(SmallInteger)
     type: Mapped[TaskType] = mapped_column(text_enum(TaskType))
@@ -132,14 +160,22 @@ class Task(Identified, Timestamped, Base):
     instructions: Mapped[str] = mapped_column(Text)
     context: Mapped[str] = mapped_column(Text, server_default="")
     expected_output: Mapped[str] = mapped_column(Text, server_default="")
+    conversation_id: Mapped[UUID | None]
     contract_id: Mapped[UUID | None]
+    group_id: Mapped[UUID | None]
+    picked_because: Mapped[str | None] = mapped_column(String(500))
     contract_input: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    # What its output must fit, where no contract says so.
+    output_schema: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    collaboration_id: Mapped[UUID | None]
     input_artifacts: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
     priority: Mapped[TaskPriority] = mapped_column(text_enum(TaskPriority), server_default=TaskPriority.NORMAL.value)
     max_tokens: Mapped[int] = mapped_column(server_default="4000")
     max_tool_calls: Mapped[int] = mapped_column(server_default="10")
     timeout_s: Mapped[int] = mapped_column(server_default="120")
     model_tier: Mapped[int | None] = mapped_column(SmallInteger)
+    # What is taken out of all that its work says, before that is kept; none: nothing.
+    redacts: Mapped[Redaction | None] = mapped_column(text_enum(Redaction))
     # Of what it was given, to know it again; none for a task of a version that kept none.
     input_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))

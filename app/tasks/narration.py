@@ -34,7 +34,11 @@ def tell(
         team_id=task.team_id,
         actor=actor,
         agent_id=task.assignee_id,
-        task=TaskSubject(task.id, task.root_id, task.parent_id, task.creator_id, former_assignee_id),
+        conversation_id=task.conversation_id,
+        task=TaskSubject(
+            task.id, task.root_id, task.parent_id, task.grandparent_id, task.creator_id, former_assignee_id
+        ),
+        collaboration_id=task.collaboration_id,
         changes={name: excerpt(value) if isinstance(value, str) else value for name, value in told.items()},
     )
 

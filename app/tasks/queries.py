@@ -19,7 +19,8 @@ select exists (select from task join agent on agent.id = task.assignee_id
         and task.ready_at <= now() and agent.status = 'active' and ($3::text[] is null or task.type = any($3)))
 """
 _HAS_PART = """
-select exists (select from task join task as one on one.id in (task.id, task.parent_id, task.root_id)
+select exists (select from task
+    join task as one on one.id in (task.id, task.parent_id, task.grandparent_id, task.root_id)
     where task.team_id = $1 and task.id = $2 and $3 in (one.creator_id, one.assignee_id))
 """
 

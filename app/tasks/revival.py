@@ -21,7 +21,16 @@ from app.events.log import Actor
 from app.ids import Prefix, to_global
 from app.tasks import dead_letters, dependencies
 from app.tasks.delegation import check_chain, parse_task
-from app.tasks.models import OPEN, AttemptOutcome, DeadLetter, DeadLetterState, Task, TaskDependency, TaskStatus
+from app.tasks.models import (
+    OPEN,
+    AttemptOutcome,
+    DeadLetter,
+    DeadLetterState,
+    Task,
+    TaskDependency,
+    TaskPurpose,
+    TaskStatus,
+)
 from app.tasks.narration import tell
 from app.tasks.retry_policy import ATTEMPTS
 from app.tasks.service import (
@@ -41,13 +50,14 @@ async def retry(
 ) -> Task:
     """Run a task again that failed, timed out or was cancelled, under the same checks as a new one, or run at once
     one that waits for its next attempt. What depended on it stays failed and can be retried in its turn."""
-    caps = await permitted_caps(session, team_id, settings)
+    caps, _ = await permitted_caps(session, team_id, settings)
     await dependencies.take_turns(session, team_id)
     assignee_id = await session.scalar(select(Task.assignee_id).where(Task.team_id == team_id, Task.id == task_id))
     assignee = await agents.lock(session, team_id, assignee_id) if assignee_id else None
     task, at = await _locked_with_parent(session, team_id, task_id)
     if assignee is None or task.assignee_id != assignee.id:
         raise Conflict("The task was reassigned at this moment. Try again.")
+    refuse_own_work(task)
     if task.status is TaskStatus.PENDING and task.ready_at > at:
         task.ready_at = at
     elif task.status in OPEN or task.status is TaskStatus.COMPLETED:
@@ -68,6 +78,11 @@ async def retry(
     return task
 
 
+def refuse_own_work(task: Task) -> None:
+    if task.purpose is not TaskPurpose.DELEGATION:
+        raise Conflict(f"This task is a {task.purpose.value}: whoever ordered it decides on it, not this mutation.")
+
+
 async def _refuse_changed_chain(session: AsyncSession, task: Task, assignee: Agent) -> None:
     """The task above may have gone to another agent meanwhile: raises CycleDetected or AuthorityExceeded."""
     parent = await session.get(Task, task.parent_id) if task.parent_id else None
@@ -82,6 +97,7 @@ async def reassign(
     """Give an open task to another agent. If it was being worked on, that claim counts no more."""
     assignee = await agents.lock(session, team_id, assignee_id)
     task, at = await locked(session, team_id=team_id, task_id=task_id)
+    refuse_own_work(task)
     if task.status not in OPEN:
         raise Conflict(f"This task has ended ({task.status.name}). Retry it, or delegate it anew.")
     if task.assignee_id == assignee.id:
@@ -95,6 +111,8 @@ async def reassign(
         await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
     before, task.assignee_id, task.ready_at = task.assignee_id, assignee.id, at
     task.attempts_allowed, task.waits = task.attempts_made + ATTEMPTS, 0
+    if task.group_id is not None:
+        task.picked_because = f"It was reassigned to {assignee.name} by {actor.name}."
     tell(
         session,
         EventKind.TASK_REASSIGNED,
@@ -145,11 +163,14 @@ async def replay(
             contract=contract,
             contract_id=original.contract_id,
             contract_input=original.contract_input if contract_input is None else contract_input,
+            again=True,
         )
         task = await delegate(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     letter, dead = await dead_letters.lock_open(session, team_id=team_id, letter_id=letter_id)
     assert task is not None
-    dead_letters.resolve(session, letter, dead, DeadLetterState.REPLAYED, actor=actor, note=note, replay_id=task.id)
+    await dead_letters.resolve(
+        session, letter, dead, DeadLetterState.REPLAYED, actor=actor, note=note, replay_id=task.id
+    )
     return letter, task
 
 

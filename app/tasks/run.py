@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents import service as agents
 from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import Actor
@@ -40,7 +43,8 @@ class RunFailed(Exception):
 @dataclass(slots=True)
 class Run:
     """`usage` is what the attempt has used so far, in all. `resting()` lends its place to others while it waits.
-    `ending`: there is nothing left to stop, only an outcome to write down."""
+    `ending`: there is nothing left to stop, only an outcome to write down. `at_completion` is done in the transaction
+    that completes the task, with the assignee's row held; of an attempt that does not complete, nothing is."""
 
     task: Task
     transaction: Transactions
@@ -48,6 +52,7 @@ class Run:
     resting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     usage: Usage = NOTHING
     ending: bool = False
+    at_completion: list[Callable[[AsyncSession], Awaitable[None]]] = field(default_factory=list)
     _progress: str = ""
     _told: str = ""
     _told_at: float = 0.0
@@ -75,8 +80,17 @@ class Run:
     async def complete(self, made: Made) -> TaskStatus:
         """What the task has become: late, over a limit or against its contract it does not complete."""
         self.ending = True
-        task = await self.write(transitions.complete, result=made.result, output=made.output, usage=self.usage)
+        change = self._complete if self.at_completion else transitions.complete
+        task = await self.write(change, result=made.result, output=made.output, usage=self.usage)
         return task.status
+
+    async def _complete(self, session: AsyncSession, **what: Any) -> Task:
+        await agents.lock(session, self.task.team_id, self.task.assignee_id)
+        task = await transitions.complete(session, **what)
+        if task.status is TaskStatus.COMPLETED:
+            for deed in self.at_completion:
+                await deed(session)
+        return task
 
     async def fail(self, failure: Failure) -> None:
         self.ending = True

@@ -7,7 +7,7 @@ upwards.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
 from app.budgets import service as budgets
-from app.budgets.service import TeamCaps, caps_of
+from app.budgets.service import TeamCaps, Unfunded, caps_of
 from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.documents import invalid
@@ -30,22 +30,28 @@ from app.errors import Conflict, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
-from app.tasks import dependencies
+from app.tasks import dependencies, tools
 from app.tasks.delegation import (
     HEAD_START,
     MAX_DEPENDENCIES,
     MAX_OPEN_TASKS,
+    MAX_TITLE,
     Authority,
     TaskSpec,
+    check_askers,
     check_chain,
 )
 from app.tasks.errors import AgentUnavailable, ClaimLost, UnavailableReason
-from app.tasks.models import OPEN, Task, TaskDependency, TaskPriority, TaskStatus
+from app.tasks.models import OPEN, Task, TaskDependency, TaskPriority, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.oscillation import check_repeats, fingerprint
+from app.tasks.redacting import without_secrets
 from app.tasks.retry_policy import ATTEMPTS, FailureCode
+from app.tasks.waits import askers_of
 from app.teams.flags import FeatureFlag, require
 from app.teams.models import Team
+
+_SAID = {"title", "instructions", "context", "expected_output", "input_artifacts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,9 @@ class Delegation:
     contract: str | None = None
     contract_id: UUID | None = None  # a version that is kept; the name, where given, counts
     contract_input: Any = None
+    group_id: UUID | None = None  # the group that it was given to, and why the assignee was picked in it
+    picked_because: str | None = None
+    again: bool = False  # what was delegated once: who asked may have been stopped since then, and tools be gone
 
 
 async def delegate(
@@ -70,55 +79,69 @@ async def delegate(
     """Raises FeatureDisabled, CycleDetected, DelegationDepthExceeded, OscillationDetected, AgentUnavailable,
     AuthorityExceeded, BudgetExhausted, ClaimLost, NotFound, Conflict or InvalidInput; then nothing is created and
     nothing reserved."""
-    caps = await permitted_caps(session, team_id, settings)
+    caps, at = await permitted_caps(session, team_id, settings)
     contract = await _contract(session, team_id, wanted)
     if wanted.depends_on and wanted.parent_id:
         await dependencies.take_turns(session, team_id)
     assignee = await agents.lock(session, team_id, wanted.assignee_id)
     parent, needed = await _lock_named(session, team_id, wanted)
     creator_id = _creator(wanted, parent)
+    if parent is not None and parent.redacts is not None:
+        wanted = _clean(parent, wanted)
+    if parent is None and not wanted.again:
+        await _refuse_stopped(session, team_id, creator_id)
     chain = await chain_above(session, parent) if parent else await _slugs(session, team_id, [creator_id])
     depth = check_chain(chain, assignee.slug)
+    if parent is not None:
+        check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
     input_hash = _fingerprint(wanted)
     if parent is not None:
         await _refuse_oscillation(session, parent, assignee, input_hash, chain)
     authority = await _authority(session, team_id, wanted, parent, assignee)
+    if not wanted.again:
+        await tools.refuse_unknown(session, team_id, assignee, wanted.spec.tools)
     await refuse_unavailable(session, assignee)
     if parent and needed:
         await dependencies.refuse_wait_cycle(
             session, team_id=team_id, title=wanted.spec.title, needs=wanted.depends_on, parent_id=parent.id
         )
-    budget_id = await _open_budget(session, team_id, wanted.spec.budget_usd, parent, caps, settings)
     task = _row(wanted, team_id, creator_id, parent, depth, actor)
-    task.budget_id, task.waiting_for = budget_id, sum(one.status in OPEN for one in needed)
+    unfunded = await _open_budget(session, task, wanted.spec.budget_usd, parent, caps, settings)
+    task.waiting_for = sum(one.status in OPEN for one in needed)
     task.contract_id, task.contract_input = contract.id if contract else None, wanted.contract_input
     task.input_hash = input_hash
+    task.group_id, task.picked_because = wanted.group_id, wanted.picked_because
     task.allowed_tools = None if authority.tools is None else sorted(authority.tools)
     if wanted.agents is not None:
         task.allowed_agents = sorted(wanted.agents)
     elif parent is not None:
         task.allowed_agents = parent.allowed_agents
-    task.due_at = due_at(await session.scalar(select(func.now())), wanted.spec.priority)
+    task.due_at = due_at(at, wanted.spec.priority)
     session.add(task)
-    await session.flush()
-    await _insert_dependencies(session, task, wanted.depends_on)
     told: dict[str, Any] = {"title": task.title, "type": task.type, "priority": task.priority}
     if contract is not None:
         told["contract"] = {"name": contract.name, "version": contract.version}
+    if wanted.group_id is not None:
+        told |= {"groupId": to_global(Prefix.GROUP, wanted.group_id), "pickedBecause": wanted.picked_because}
     tell(session, EventKind.TASK_CREATED, task, actor, creatorId=to_global(Prefix.AGENT, creator_id), **told)
+    await session.flush()
+    await _insert_dependencies(session, task, wanted.depends_on)
+    if unfunded is not None:
+        await budgets.fund(session, unfunded)
     remember_bell(session, Bell.WORK)
     return task
 
 
-async def permitted_caps(session: AsyncSession, team_id: UUID, settings: Settings) -> TeamCaps:
-    """What the team may spend; raises FeatureDisabled where it may not delegate at all.
+async def permitted_caps(session: AsyncSession, team_id: UUID, settings: Settings) -> tuple[TeamCaps, datetime]:
+    """What the team may spend, and the moment of the transaction; raises FeatureDisabled where it may not delegate at
+    all.
 
     Its row is shared: who changes its budgets waits for the tasks that are being made under the old ones.
     """
-    mine = select(Team).where(Team.id == team_id).with_for_update(read=True)
-    team = (await session.scalars(mine.execution_options(populate_existing=True))).one()
+    mine = select(Team, func.now()).where(Team.id == team_id).with_for_update(read=True)
+    team, at = (await session.execute(mine.execution_options(populate_existing=True))).one()
     require(FeatureFlag.TASK_DELEGATION, settings.flags, team.flags)
-    return caps_of(team, settings)
+    return caps_of(team, settings), at
 
 
 async def _contract(session: AsyncSession, team_id: UUID, wanted: Delegation) -> Contract | None:
@@ -163,11 +186,12 @@ async def _refuse_oscillation(
 
 
 async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
-    """Raises AgentUnavailable. The assignee's row is held, so of many delegations at once each counts those before."""
-    if assignee.status is not AgentStatus.ACTIVE:
-        reason = UnavailableReason(assignee.status.value)
-        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks.", reason)
-    mine = select(func.count()).where(Task.assignee_id == assignee.id, Task.status.in_(OPEN))
+    """Raises AgentUnavailable. The assignee's row is held, so of many delegations at once each counts those before.
+
+    Its own work does not count: what Parley orders waits for its turn instead."""
+    refuse_inactive(assignee)
+    given = (Task.assignee_id == assignee.id) & (Task.purpose == TaskPurpose.DELEGATION)
+    mine = select(func.count()).where(given, Task.status.in_(OPEN))
     if (await session.scalar(mine) or 0) >= MAX_OPEN_TASKS:
         raise AgentUnavailable(
             f"{assignee.name} has {MAX_OPEN_TASKS} open tasks, the most at a time. Wait until one ends or ask another.",
@@ -175,15 +199,21 @@ async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
         )
 
 
+def refuse_inactive(assignee: Agent) -> None:
+    if assignee.status is not AgentStatus.ACTIVE:
+        reason = UnavailableReason(assignee.status.value)
+        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks.", reason)
+
+
 async def chain_above(session: AsyncSession, task: Task) -> list[str]:
     """The slugs of the agents from the originating one to the task's assignee."""
-    ids = [task.assignee_id, task.creator_id]
+    ids: list[UUID | None] = [task.assignee_id, task.creator_id]
     above = task.parent_id
     while above is not None:
         row = (await session.execute(select(Task.creator_id, Task.parent_id).where(Task.id == above))).one()
         ids.append(row.creator_id)
         above = row.parent_id
-    return await _slugs(session, task.team_id, ids[::-1])
+    return await _slugs(session, task.team_id, [one for one in reversed(ids) if one is not None])
 
 
 def due_at(moment: datetime | None, priority: TaskPriority) -> datetime:
@@ -194,10 +224,10 @@ def due_at(moment: datetime | None, priority: TaskPriority) -> datetime:
 async def authority_of(session: AsyncSession, task: Task | None) -> Authority:
     if task is None:
         return Authority()
-    tools = None if task.allowed_tools is None else frozenset(task.allowed_tools)
+    granted = None if task.allowed_tools is None else frozenset(task.allowed_tools)
     if task.allowed_agents is None:
-        return Authority(tools)
-    return Authority(tools, frozenset(await _slugs(session, task.team_id, task.allowed_agents)))
+        return Authority(granted)
+    return Authority(granted, frozenset(await _slugs(session, task.team_id, task.allowed_agents)))
 
 
 async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) -> tuple[Task | None, list[Task]]:
@@ -242,13 +272,21 @@ def _creator(wanted: Delegation, parent: Task | None) -> UUID:
     return creator_id
 
 
+def _clean(parent: Task, wanted: Delegation) -> Delegation:
+    """What a task asks others for is said in its work."""
+    said = without_secrets(parent, wanted.spec.model_dump(include=_SAID))
+    said["title"] = said["title"][:MAX_TITLE]
+    given = without_secrets(parent, wanted.contract_input)
+    return replace(wanted, spec=wanted.spec.model_copy(update=said), contract_input=given)
+
+
 async def _authority(
     session: AsyncSession, team_id: UUID, wanted: Delegation, parent: Task | None, assignee: Agent
 ) -> Authority:
     granted = await authority_of(session, parent)
     asked = None if wanted.agents is None else frozenset(await _slugs(session, team_id, list(wanted.agents)))
-    tools = None if wanted.spec.tools is None else frozenset(wanted.spec.tools)
-    return granted.narrowed(tools=tools, agents=asked, assignee=assignee.slug)
+    wished = None if wanted.spec.tools is None else frozenset(wanted.spec.tools)
+    return granted.narrowed(tools=wished, agents=asked, assignee=assignee.slug)
 
 
 async def _slugs(session: AsyncSession, team_id: UUID, ids: Collection[UUID]) -> list[str]:
@@ -259,31 +297,52 @@ async def _slugs(session: AsyncSession, team_id: UUID, ids: Collection[UUID]) ->
     return [found[one] for one in ids]
 
 
+async def _refuse_stopped(session: AsyncSession, team_id: UUID, creator_id: UUID) -> None:
+    """Whoever begins a tree of tasks: an agent that was stopped gives no work either."""
+    stopped = (Agent.team_id == team_id) & (Agent.id == creator_id) & (Agent.status != AgentStatus.ACTIVE)
+    creator = await session.scalar(select(Agent).where(stopped))
+    if creator is not None:
+        reason = UnavailableReason(creator.status.value)
+        raise AgentUnavailable(f"{creator.name} is {reason.value} and delegates nothing. Name another creator.", reason)
+
+
 async def _open_budget(
     session: AsyncSession,
-    team_id: UUID,
+    task: Task,
     amount: Decimal | None,
     parent: Task | None,
     caps: TeamCaps,
     settings: Settings,
-) -> UUID:
+) -> Unfunded | None:
+    """The account of a first task is left to be funded, when all else is written."""
     usual = settings.task_budget_usd
     if parent is None:
-        return await budgets.open_for_team(session, team_id=team_id, caps=caps, amount=amount or usual)
-    return await budgets.open_below(session, team_id=team_id, parent_id=parent.budget_id, amount=amount, usual=usual)
+        opened = await budgets.draw_up_for_team(session, team_id=task.team_id, caps=caps, amount=amount or usual)
+        task.budget_id = opened.account_id
+        return opened
+    task.budget_id = await budgets.open_below(
+        session, team_id=task.team_id, parent_id=parent.budget_id, amount=amount, usual=usual
+    )
+    return None
 
 
 def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | None, depth: int, actor: Actor) -> Task:
-    spec, task_id = wanted.spec, new_id()
+    task = row_of(wanted.spec, new_id(), team_id)
+    task.creator_id, task.assignee_id, task.depth = creator_id, wanted.assignee_id, depth
+    task.on_behalf_of = parent.on_behalf_of if parent else actor.name
+    task.root_id = parent.root_id if parent else task.id
+    if parent is not None:
+        task.parent_id, task.grandparent_id = parent.id, parent.parent_id
+        task.collaboration_id = parent.collaboration_id
+        task.conversation_id, task.redacts = parent.conversation_id, parent.redacts
+    return task
+
+
+def row_of(spec: TaskSpec, task_id: UUID, team_id: UUID) -> Task:
+    """A pending task with what the spec says of it; its place in a tree is still to be filled in."""
     return Task(
         id=task_id,
         team_id=team_id,
-        creator_id=creator_id,
-        assignee_id=wanted.assignee_id,
-        on_behalf_of=parent.on_behalf_of if parent else actor.name,
-        parent_id=parent.id if parent else None,
-        root_id=parent.root_id if parent else task_id,
-        depth=depth,
         type=spec.type,
         title=spec.title,
         instructions=spec.instructions,
@@ -296,6 +355,7 @@ def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | Non
         timeout_s=spec.timeout_seconds,
         model_tier=spec.model_tier,
         status=TaskStatus.PENDING,
+        purpose=TaskPurpose.DELEGATION,
         attempts_allowed=ATTEMPTS,
     )
 

@@ -19,6 +19,7 @@ from app.tasks.errors import AuthorityExceeded
 from app.tasks.failures import over_limit
 from app.tasks.models import Task, ToolCall
 from app.tasks.narration import tell
+from app.tasks.redacting import without_secrets
 from app.tasks.transitions import fail_attempt, held
 
 
@@ -65,7 +66,7 @@ async def record(
         attempt_id=attempt.id,
         created_task_id=created_task_id,
         ended_at=at,
-        **call.model_dump(exclude={"started_at"}),
+        **without_secrets(task, call.model_dump(exclude={"started_at"})),
     )
     kept.started_at = min(call.started_at or at, at)
     session.add(kept)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,10 +16,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.agents.models import Agent, AgentRuntime, AgentStatus
+from app.agents.models import Agent, AgentStatus
 from app.budgets import service as budgets
 from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
+from app.errands import service as errands
+from app.errands.models import ErrandKind
 from app.errors import Conflict, Forbidden, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
@@ -33,10 +36,12 @@ from app.tasks.failures import (
     Failure,
     Usage,
     contract_violated,
+    output_unfit,
     over_limit,
 )
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskStatus, TaskType
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus, TaskType
 from app.tasks.narration import tell, used
+from app.tasks.redacting import without_secrets
 from app.tasks.retry_policy import FailureCode, retry_after
 
 LEASE_S = range(5, 301)
@@ -52,20 +57,14 @@ async def claim(
     actor: Actor,
 ) -> Task | None:
     """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
-    statement = _due(1).where(Task.team_id == team_id, Task.assignee_id == agent_id)
+    statement = _due().where(Task.team_id == team_id, Task.assignee_id == agent_id)
     if types is not None:
         statement = statement.where(Task.type.in_(types))
     rows = await session.execute(statement)
     return next((_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows), None)
 
 
-async def claim_managed(session: AsyncSession, *, limit: int, lease_s: int, actor: Actor) -> list[Task]:
-    """Take the next due tasks of managed agents, whatever their team: the most urgent first, then the oldest."""
-    rows = await session.execute(_due(limit).where(Agent.runtime == AgentRuntime.MANAGED))
-    return [_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows]
-
-
-def _due(limit: int) -> Select[Task, datetime]:
+def _due() -> Select[Task, datetime]:
     statement = (
         select(Task, func.clock_timestamp())
         .join(Agent, Agent.id == Task.assignee_id)
@@ -76,7 +75,7 @@ def _due(limit: int) -> Select[Task, datetime]:
             Agent.status == AgentStatus.ACTIVE,
         )
         .order_by(Task.due_at, Task.id)
-        .limit(limit)
+        .limit(1)
         .with_for_update(of=Task, key_share=True, skip_locked=True)
     )
     return statement.execution_options(populate_existing=True)
@@ -90,6 +89,8 @@ def _take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, acto
     task.deadline = at + timedelta(seconds=task.timeout_s)
     attempts.open_attempt(session, task)
     tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
+    if task.purpose is TaskPurpose.CONSULTATION:
+        errands.ask(session, ErrandKind.TASK_BEGUN, team_id=task.team_id, subject_id=task.id)
     return task
 
 
@@ -136,9 +137,9 @@ async def heartbeat(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    news = progress is not None and progress != task.progress
+    news = progress is not None and without_secrets(task, progress) != task.progress
     if progress is not None:
-        task.progress = progress
+        task.progress = without_secrets(task, progress)
     stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
     if stopped:
         return task
@@ -175,10 +176,43 @@ async def complete(
     if violation is not None:
         await fail_attempt(session, task, violation, at=at, actor=actor, cost=cost)
         return task
-    task.result, task.output, task.result_artifacts = result, output, list(artifacts)
+    task.result, task.output = without_secrets(task, result), without_secrets(task, output)
+    task.result_artifacts = without_secrets(task, list(artifacts))
     task.error_code = task.error_message = None
     await end(session, task, TaskStatus.COMPLETED, at=at, actor=actor, cost=cost)
     return task
+
+
+async def submit(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    task_id: UUID,
+    result: str,
+    output: dict[str, Any] | None,
+    usage: Usage,
+    actor: Actor,
+) -> Task:
+    """Take an agent's own task up, unless that was done, and complete it. Raises Conflict for one that has ended, or
+    whose agent is not to work now."""
+    task, at = await locked(session, team_id=team_id, task_id=task_id)
+    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
+    if task.status not in OPEN or status is not AgentStatus.ACTIVE:
+        raise Conflict("This task has ended, or its agent is not active.")
+    if task.status is TaskStatus.PENDING:
+        _take(session, task, at, lease_s=LEASE_S[0], actor=actor)
+        await session.flush()
+    assert task.claim_token is not None
+    return await complete(
+        session,
+        team_id=team_id,
+        task_id=task_id,
+        claim_token=task.claim_token,
+        result=result,
+        output=output,
+        usage=usage,
+        actor=actor,
+    )
 
 
 async def fail(
@@ -229,7 +263,7 @@ async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID
     if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
         return False
     await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
-    dead_letters.open_letter(session, task, AGENT_ARCHIVED, SYSTEM)
+    await _bury(session, task, AGENT_ARCHIVED, SYSTEM)
     return True
 
 
@@ -254,6 +288,28 @@ async def release(session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_
     task.ready_at = at
     task.attempts_allowed += 1
     requeued(session, task, actor, reason="The worker that ran it stops.")
+
+
+async def put_aside(
+    session: AsyncSession, task: Task, attempt: TaskAttempt, *, at: datetime, actor: Actor, usage: Usage
+) -> bool:
+    """A held task waits for something outside: pending at no cost of an attempt, and not to be claimed before
+    `take_up_again`. False: it was past its time or its limits and has ended instead."""
+    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    if stopped:
+        return False
+    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None, cost=cost)
+    task.waiting_for += 1
+    task.attempts_allowed += 1
+    tell(session, EventKind.TASK_PUT_ASIDE, task, actor, attempt=task.attempts_made, **used(task))
+    return True
+
+
+def take_up_again(session: AsyncSession, task: Task, *, at: datetime, actor: Actor, reason: str) -> None:
+    """What a locked task was put aside for has come."""
+    if task.status is TaskStatus.PENDING and task.waiting_for:
+        task.waiting_for, task.ready_at = task.waiting_for - 1, at
+        requeued(session, task, actor, reason=reason)
 
 
 async def take_back(
@@ -290,6 +346,9 @@ async def _stopped(
 
 
 async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] | None) -> Failure | None:
+    if task.output_schema is not None:
+        problems = await contracts.problems_with(task.output_schema, output)
+        return output_unfit(problems) if problems else None
     if task.contract_id is None:
         return None
     contract = await contracts.by_id(session, task.contract_id)
@@ -308,6 +367,7 @@ async def fail_attempt(
     cost: Decimal = NO_COST,
 ) -> None:
     """Try again after a wait when that may help, else fail for good."""
+    failure = replace(failure, message=without_secrets(task, failure.message))
     again = retry_after(
         code=failure.code,
         may_pass=failure.may_pass,
@@ -319,13 +379,19 @@ async def fail_attempt(
     )
     if again is None:
         await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
-        dead_letters.open_letter(session, task, failure, actor)
+        await _bury(session, task, failure, actor)
         return
     await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
     task.ready_at = at + again.wait
     task.attempts_allowed += again.free
     task.waits += again.free
     requeued(session, task, actor, errorCode=failure.code, error=failure.message)
+
+
+async def _bury(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> None:
+    """A person decides on what failed for good; on an agent's own work whoever ordered it does."""
+    if task.purpose is TaskPurpose.DELEGATION:
+        await dead_letters.open_letter(session, task, failure, actor)
 
 
 def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agents.spec import AgentSpec
+from app.collaborations.templates import TemplateSpec
+from app.groups.spec import GroupSpec
 from app.handoffs.spec import HandoffRuleSpec
 from app.team_files.spec import BudgetsSpec
 
@@ -22,3 +24,5 @@ class CurrentTeam:
     agents: Mapping[str, AgentSpec]
     archived: frozenset[str]
     rules: tuple[HandoffRuleSpec, ...]
+    groups: tuple[GroupSpec, ...] = ()
+    templates: tuple[TemplateSpec, ...] = ()

@@ -9,6 +9,7 @@ from uuid import UUID
 import yaml
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.collaborations.templates import SECTION, as_stored
 from app.errors import NotFound
 from app.team_files.current import CurrentTeam
 from app.team_files.queries import agents_by_slug, current
@@ -29,7 +30,10 @@ async def export(session: AsyncSession, *, team_id: UUID) -> str:
 
 def to_yaml(team: CurrentTeam) -> str:
     described: dict[str, Any] = {"version": 1, **team.settings}
-    described["after_work_behavior"] = str(team.settings["after_work_behavior"].value)
+    for name in ("after_work_behavior", "message_policy"):
+        described[name] = str(team.settings[name].value)
+    for name in ("runtime_variables", "input_variables"):
+        described[name] = {variable: str(kind) for variable, kind in team.settings[name].items()}
     if team.default_agent is not None:
         described["default_agent"] = team.default_agent
     described["feature_flags"] = dict(team.feature_flags)
@@ -37,7 +41,11 @@ def to_yaml(team: CurrentTeam) -> str:
     if caps:
         described["budgets"] = caps
     described["agents"] = [agent.model_dump(mode="json", exclude_defaults=True) for agent in team.agents.values()]
+    if team.groups:
+        described["groups"] = [group.model_dump(mode="json", exclude_defaults=True) for group in team.groups]
     described["handoffs"] = [rule.model_dump(mode="json", exclude_defaults=True) for rule in team.rules]
+    if team.templates:
+        described[SECTION] = as_stored(team.templates)
     return yaml.dump(described, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=WIDTH)
 
 

@@ -87,10 +87,10 @@ def _slugs(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _rule_misfits(data: dict[str, Any], slugs: set[str]) -> list[FieldProblem]:
-    variables = data.get("context_variables")
-    known = variables if isinstance(variables, dict) else None
+    """Variables and groups are for the plan to look at: the team may have some that the file does not
+    mention."""
     rules = [_rule(position, fields) for position, fields in enumerate(_entries(data, "handoffs"))]
-    return problems_with(rules, slugs=slugs, variables=known)
+    return problems_with(rules, slugs=slugs, variables=None, groups=None)
 
 
 def _rule(position: int, fields: Any) -> HandoffRuleSpec:
@@ -99,7 +99,8 @@ def _rule(position: int, fields: Any) -> HandoffRuleSpec:
     given = {name: value for name, value in fields.items() if isinstance(value, str)}
     return HandoffRuleSpec.model_construct(
         from_agent=agent_reference(given.get("from_agent", ANY_AGENT)),
-        to_agent=agent_reference(given.get("to_agent", PREVIOUS_AGENT)),
+        to_agent=agent_reference(given.get("to_agent", None if "to_group" in given else PREVIOUS_AGENT)),
+        to_group=agent_reference(given.get("to_group")),
         condition=given.get("condition", "").strip() or f"rule {position}",
     )
 

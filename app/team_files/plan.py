@@ -7,15 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.spec import AgentSpec
+from app.collaborations.templates import SECTION, TemplateSpec
+from app.collaborations.templates import problems_with as template_problems
 from app.errors import FieldProblem
+from app.groups.spec import GroupSpec
+from app.groups.spec import problems_with as group_problems
 from app.handoffs.changes import RuleChanges, compare
 from app.handoffs.spec import HandoffRuleSpec, problems_with
+from app.handoffs.variables import declaration_problems, known
 from app.team_files.current import CurrentTeam
 from app.team_files.spec import BudgetsSpec, TeamFile
 from app.teams.flags import FeatureFlag
 from app.teams.values import same
 
-SETTINGS = ("name", "description", "after_work_behavior", "context_variables")
+VARIABLES = ("context_variables", "runtime_variables", "input_variables")
+SETTINGS = ("name", "description", "after_work_behavior", "message_policy", *VARIABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Plan:
     budgets: BudgetsSpec | None
     rules: Sequence[HandoffRuleSpec]
     rule_changes: RuleChanges
+    groups: Sequence[GroupSpec] | None = None  # None: they stay
+    templates: Sequence[TemplateSpec] | None = None  # likewise
     problems: list[FieldProblem] = field(default_factory=list)
 
     @property
@@ -51,7 +59,13 @@ class Plan:
         """Sections of the file by which the team itself differs."""
         default = ("default_agent",) if self.default_agent is not None else ()
         flags = ("feature_flags",) if self.flags else ()
-        return (*self.settings, *default, *flags, *(("budgets",) if self.budgets else ()))
+        budgets = ("budgets",) if self.budgets else ()
+        return (*self.settings, *default, *flags, *budgets, *self._whole_sections)
+
+    @property
+    def _whole_sections(self) -> tuple[str, ...]:
+        sections = (("groups", self.groups), (SECTION, self.templates))
+        return tuple(name for name, wanted in sections if wanted is not None)
 
 
 def make_plan(current: CurrentTeam, file: TeamFile, *, prune: bool) -> Plan:
@@ -71,6 +85,8 @@ def make_plan(current: CurrentTeam, file: TeamFile, *, prune: bool) -> Plan:
         budgets=file.budgets if file.mentions("budgets") and file.budgets != current.budgets else None,
         rules=rules,
         rule_changes=compare(current.rules, rules),
+        groups=file.groups if file.mentions("groups") and not _same_groups(current, file) else None,
+        templates=file.collaboration_templates if _other_templates(current, file) else None,
         problems=_problems(current, file, rules, archived),
     )
 
@@ -79,6 +95,15 @@ def _rules(current: CurrentTeam, file: TeamFile, archived: tuple[str, ...]) -> t
     if file.mentions("handoffs"):
         return file.handoffs
     return tuple(rule for rule in current.rules if not {rule.from_agent, rule.to_agent} & set(archived))
+
+
+def _same_groups(current: CurrentTeam, file: TeamFile) -> bool:
+    """In whichever order: it means nothing."""
+    return {group.slug: group for group in current.groups} == {group.slug: group for group in file.groups}
+
+
+def _other_templates(current: CurrentTeam, file: TeamFile) -> bool:
+    return file.mentions(SECTION) and current.templates != file.collaboration_templates
 
 
 def _settings(current: CurrentTeam, file: TeamFile) -> dict[str, Any]:
@@ -111,16 +136,29 @@ def _problems(
     if current.default_agent in archived and file.default_agent is None:
         words = f"is needed, because the team's default agent '{current.default_agent}' is not in the file to stay"
         found.append(FieldProblem("default_agent", words))
+    slugs = ({agent.slug for agent in file.agents} | current.agents.keys()) - set(archived)
+    found += group_problems(file.groups, slugs=slugs)
+    found += template_problems(file.collaboration_templates, slugs=slugs, groups=_groups(current, file))
     return [*found, *_rule_problems(current, file, rules, archived)]
+
+
+def _groups(current: CurrentTeam, file: TeamFile) -> set[str]:
+    return {group.slug for group in (file.groups if file.mentions("groups") else current.groups)}
 
 
 def _rule_problems(
     current: CurrentTeam, file: TeamFile, rules: Sequence[HandoffRuleSpec], archived: tuple[str, ...]
 ) -> list[FieldProblem]:
-    variables = file.context_variables if file.mentions("context_variables") else current.settings["context_variables"]
+    context, runtime, input = (
+        getattr(file, name) if file.mentions(name) else current.settings[name] for name in VARIABLES
+    )
     slugs = ({agent.slug for agent in file.agents} | current.agents.keys()) - set(archived)
-    found = problems_with(rules, slugs=slugs, variables=variables)
+    declared = declaration_problems(context=context, runtime=runtime, input=input)
+    variables = known(context=context, runtime=runtime, input=input, slugs=slugs)
+    problems = [FieldProblem(path, words) for path, words in declared]
+    found = problems_with(rules, slugs=slugs, variables=variables, groups=_groups(current, file))
     if file.mentions("handoffs"):
-        return found
+        return problems + found
     # The rules that stay are not in the file, so the section that breaks them is what there is to point at.
-    return [FieldProblem("context_variables", f"a rule that stays breaks: {problem['message']}") for problem in found]
+    section = next((name for name in (*VARIABLES, "groups") if file.mentions(name)), "agents")
+    return problems + [FieldProblem(section, f"a rule that stays breaks: {problem['message']}") for problem in found]

@@ -9,18 +9,24 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, problems_of
+from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, problems_of, told
+from app.collaborations.templates import SECTION, TemplateSeat, TemplateSpec
 from app.errors import FieldProblem
+from app.groups.spec import GroupSpec
 from app.handoffs.spec import HandoffRuleSpec
-from app.team_files.spec import VARIABLE_PATTERN, TeamFile
+from app.team_files.spec import TeamFile
 from app.teams.flags import FeatureFlag
+from app.teams.variables import VARIABLE_PATTERN
 
 _KNOWN_FIELDS: dict[tuple[str, ...], Collection[str]] = {
     (): TeamFile.model_fields,
     ("agents",): AgentSpec.model_fields,
     ("agents", "skills"): SkillSpec.model_fields,
     ("agents", "traits"): TraitsSpec.model_fields,
+    ("groups",): GroupSpec.model_fields,
     ("handoffs",): HandoffRuleSpec.model_fields,
+    (SECTION,): TemplateSpec.model_fields,
+    (SECTION, "participants"): TemplateSeat.model_fields,
     ("feature_flags",): [flag.value for flag in FeatureFlag],
 }
 _KEY = "[key]"  # pydantic's mark for a problem with a mapping's key instead of its value
@@ -41,7 +47,7 @@ _PLAIN_WORDS = {
 
 
 def findings(error: ValidationError) -> Iterator[FieldProblem]:
-    for detail, problem in zip(error.errors(include_url=False), problems_of(error), strict=True):
+    for detail, problem in zip(told(error), problems_of(error), strict=True):
         if not _follows_from_name(detail):
             path = problem["path"].removesuffix("." + _KEY)
             yield FieldProblem("" if detail["loc"] == () else path, _words(detail, problem["message"]))

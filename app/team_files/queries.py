@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from sqlalchemy import select
@@ -12,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents.models import Agent, AgentStatus, Skill
 from app.agents.service import spec_from
 from app.agents.spec import SkillSpec
+from app.collaborations.templates import TemplateSpec, templates_of
+from app.groups.service import groups_of
 from app.handoffs.service import rules_of
 from app.team_files.current import CurrentTeam
 from app.team_files.spec import BudgetsSpec
@@ -21,12 +23,16 @@ from app.teams.models import Team
 async def current(session: AsyncSession, team: Team, agents: Mapping[str, Agent]) -> CurrentTeam:
     skills = await _skills(session, team.id)
     living = {slug: agent for slug, agent in agents.items() if agent.status is not AgentStatus.ARCHIVED}
+    groups = await groups_of(session, team.id)
     return CurrentTeam(
         settings={
             "name": team.name,
             "description": team.description,
             "after_work_behavior": team.after_work,
+            "message_policy": team.message_policy,
             "context_variables": team.context_variables,
+            "runtime_variables": team.runtime_variables,
+            "input_variables": team.input_variables,
         },
         default_agent=next((slug for slug, agent in living.items() if agent.id == team.default_agent_id), None),
         feature_flags=team.flags,
@@ -34,7 +40,14 @@ async def current(session: AsyncSession, team: Team, agents: Mapping[str, Agent]
         agents={slug: spec_from(agent, skills[agent.id]) for slug, agent in living.items()},
         archived=frozenset(agents.keys() - living.keys()),
         rules=tuple((await rules_of(session, team.id)).values()),
+        groups=tuple(groups.values()),
+        templates=tuple(_startable(team, archived=agents.keys() - living.keys(), groups=groups)),
     )
+
+
+def _startable(team: Team, *, archived: Collection[str], groups: Collection[str]) -> list[TemplateSpec]:
+    """Without templates that name an archived agent or a group that is gone: like such rules, they are out of play."""
+    return [one for one in templates_of(team, without=archived) if one.named("group") <= set(groups)]
 
 
 async def agents_by_slug(session: AsyncSession, team_id: UUID, *, lock: bool = False) -> dict[str, Agent]:

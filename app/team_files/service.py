@@ -13,8 +13,10 @@ from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
 from app.budgets import service as budgets
 from app.budgets.models import AccountKind
+from app.collaborations.templates import SECTION, as_stored
 from app.config import Settings
 from app.events.log import Actor
+from app.groups import service as groups
 from app.handoffs import service as handoffs
 from app.team_files.parse import ParsedFile, parse
 from app.team_files.plan import Plan, make_plan
@@ -77,6 +79,8 @@ async def _carry_out(
     if plan.budgets:
         own = {AccountKind.TEAM_DAY: plan.budgets.day_usd, AccountKind.TEAM_MONTH: plan.budgets.month_usd}
         await budgets.set_team_caps(session, team_id=team.id, own=own, actor=actor, settings=settings)
+    if plan.groups is not None:  # before the rules, which may name them
+        await groups.replace(session, team_id=team.id, groups=plan.groups, actor=actor)
     if plan.rule_changes:
         await handoffs.replace(session, team=team, rules=plan.rules, actor=actor)
     for slug in plan.archived:  # last: by now neither the default nor a rule names them
@@ -87,4 +91,6 @@ async def _carry_out(
 
 def _team_fields(plan: Plan, ids: Mapping[str, UUID]) -> dict[str, Any]:
     fields = {_COLUMNS.get(name, name): value for name, value in plan.settings.items()}
+    if plan.templates is not None:
+        fields[SECTION] = as_stored(plan.templates)
     return fields if plan.default_agent is None else {**fields, "default_agent_id": ids[plan.default_agent]}

@@ -8,16 +8,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, StrictBool, StringConstraints
 
 from app.agents.spec import AgentSpec, Strict, text
+from app.collaborations.templates import MAX_TEMPLATES, TemplateSpec
+from app.groups.spec import MAX_GROUPS, GroupSpec
 from app.handoffs.spec import ANY_AGENT, MAX_RULES, PREVIOUS_AGENT, HandoffRuleSpec
 from app.team_files.slugs import slug_from
 from app.teams.flags import FeatureFlag
-from app.teams.models import MAX_DESCRIPTION, MAX_NAME, MOST_BUDGET_USD, AfterWork
+from app.teams.models import MAX_DESCRIPTION, MAX_NAME, MOST_BUDGET_USD, AfterWork, MessagePolicy
+from app.teams.variables import MAX_VARIABLES, VARIABLE_PATTERN, VariableKind, checked
 
 MAX_AGENTS = 1_000
-MAX_VARIABLES = 200
-MAX_VARIABLE_TEXT = 2_000
-LARGEST_NUMBER = 2**53 - 1  # beyond it a whole number does not survive JSON in every client
-VARIABLE_PATTERN = r"^[a-z_][a-z0-9_]*$"
 SPECIAL_AGENTS = {slug_from(name): name for name in (ANY_AGENT, PREVIOUS_AGENT)}
 
 
@@ -39,30 +38,43 @@ def _with_slug(fields: Any) -> Any:
 def _with_slugs_for_agents(fields: Any) -> Any:
     if not isinstance(fields, dict):
         return fields
-    named = {name: agent_reference(fields[name]) for name in ("from_agent", "to_agent") if name in fields}
+    named = {name: agent_reference(fields[name]) for name in ("from_agent", "to_agent", "to_group") if name in fields}
     return {**fields, **named}
 
 
-def _variable(value: Any) -> bool | int | float | str:
-    match value:
-        case bool():
-            return value
-        case int() | float() if abs(value) <= LARGEST_NUMBER:
-            return value + 0  # no negative zero: the database does not keep its sign
-        case int() | float():
-            raise ValueError(f"must lie between -{LARGEST_NUMBER} and {LARGEST_NUMBER}")
-        case str() if len(value) > MAX_VARIABLE_TEXT:
-            raise ValueError(f"must be at most {MAX_VARIABLE_TEXT} characters long")
-        case str():
-            return value
-    raise ValueError("must be a number, text, true or false")
+def _with_slugs_for_group(fields: Any) -> Any:
+    fields = _with_slug(fields)
+    if not isinstance(fields, dict):
+        return fields
+    named = {name: agent_reference(fields[name]) for name in ("coordinator", "parent") if name in fields}
+    if isinstance(fields.get("agents"), list):
+        named["agents"] = [agent_reference(one) for one in fields["agents"]]
+    return {**fields, **named}
+
+
+def _with_slugs_for_seats(fields: Any) -> Any:
+    fields = _with_slug(fields)
+    if not isinstance(fields, dict) or not isinstance(fields.get("participants"), list):
+        return fields
+    return {**fields, "participants": [_with_seat_slugs(seat) for seat in fields["participants"]]}
+
+
+def _with_seat_slugs(seat: Any) -> Any:
+    if not isinstance(seat, dict):
+        return seat
+    return {**seat, **{name: agent_reference(seat[name]) for name in ("agent", "group") if name in seat}}
 
 
 Cap = Annotated[Decimal, Field(ge=0, le=MOST_BUDGET_USD, decimal_places=6)]
 VariableName = Annotated[str, StringConstraints(max_length=63, pattern=VARIABLE_PATTERN)]
-Variable = Annotated[bool | int | float | str, PlainValidator(_variable)]
+Variable = Annotated[bool | int | float | str, PlainValidator(checked)]
+Kinds = Annotated[dict[VariableName, VariableKind], Field(default_factory=dict, max_length=MAX_VARIABLES)]
 FileAgent = Annotated[AgentSpec, BeforeValidator(_with_slug)]
+FileGroup = Annotated[GroupSpec, BeforeValidator(_with_slugs_for_group)]
 FileRule = Annotated[HandoffRuleSpec, BeforeValidator(_with_slugs_for_agents)]
+
+
+FileTemplate = Annotated[TemplateSpec, BeforeValidator(_with_slugs_for_seats)]
 
 
 class BudgetsSpec(Strict):
@@ -80,11 +92,17 @@ class TeamFile(Strict):
     description: Annotated[str, text(MAX_DESCRIPTION)] = ""
     default_agent: Annotated[str | None, BeforeValidator(agent_reference)] = None
     after_work_behavior: AfterWork = AfterWork.RETURN_TO_USER
+    message_policy: MessagePolicy = MessagePolicy.OPEN
     context_variables: Annotated[dict[VariableName, Variable], Field(default_factory=dict, max_length=MAX_VARIABLES)]
+    runtime_variables: Kinds
+    input_variables: Kinds
     feature_flags: Annotated[dict[FeatureFlag, StrictBool], Field(default_factory=dict)]
     budgets: BudgetsSpec = BudgetsSpec()
     agents: Annotated[tuple[FileAgent, ...], Field(max_length=MAX_AGENTS)] = ()
+    groups: Annotated[tuple[FileGroup, ...], Field(max_length=MAX_GROUPS)] = ()
     handoffs: Annotated[tuple[FileRule, ...], Field(max_length=MAX_RULES)] = ()
+
+    collaboration_templates: Annotated[tuple[FileTemplate, ...], Field(max_length=MAX_TEMPLATES)] = ()
 
     def mentions(self, section: str) -> bool:
         return section in self.model_fields_set

@@ -20,7 +20,8 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
 # The C parser is some twenty times faster and reports the same lines.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_FREE_NAMES = "context_variables"  # its keys are names of the team's choice, so one without a value is a mistake
+# Their keys are names of the team's choice, so one without a value is a mistake.
+_FREE_NAMES = ("context_variables", "runtime_variables", "input_variables")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -137,7 +138,7 @@ class _Builder:
             top.values.append(value)
             return
         # A key without a value says nothing, as if it were not there.
-        if not top.repeated and (value is not None or top.path == _FREE_NAMES):
+        if not top.repeated and (value is not None or top.path in _FREE_NAMES):
             top.values[top.key] = value
         top.key = None
 

@@ -26,6 +26,13 @@ class AfterWork(StrEnum):
     CONTINUE = "continue"
 
 
+class MessagePolicy(StrEnum):
+    """Whether agents may write to each other, or reach each other by task, handoff and consultation only."""
+
+    OPEN = "open"
+    HUB_AND_SPOKE = "hub_and_spoke"
+
+
 class Team(Identified, Timestamped, Base):
     __tablename__ = "team"
     __table_args__ = (
@@ -47,8 +54,16 @@ class Team(Identified, Timestamped, Base):
     description: Mapped[str] = mapped_column(String(MAX_DESCRIPTION), server_default="")
     default_agent_id: Mapped[UUID | None]
     after_work: Mapped[AfterWork] = mapped_column(text_enum(AfterWork), server_default=AfterWork.RETURN_TO_USER.value)
+    message_policy: Mapped[MessagePolicy] = mapped_column(
+        text_enum(MessagePolicy), server_default=MessagePolicy.OPEN.value
+    )
     flags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     context_variables: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    # Kinds by name: what replies and callers may give a value to in a conversation.
+    runtime_variables: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    input_variables: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    # Shapes of collaboration sessions, each under a slug; see app.collaborations.templates.
+    collaboration_templates: Mapped[list[Any]] = mapped_column(server_default="[]")
     trusted_only_roles: Mapped[list[Any]] = mapped_column(server_default="[]")
     # US dollars; without a value the installation's setting counts.
     day_budget_usd: Mapped[Decimal | None] = mapped_column(Numeric(14, 6))

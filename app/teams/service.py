@@ -47,6 +47,12 @@ async def lock(session: AsyncSession, team_id: UUID) -> Team:
     return team
 
 
+async def share(session: AsyncSession, team_id: UUID) -> Team:
+    """The team's row, read anew and shared until the transaction ends: who changes it waits for what is made now."""
+    mine = select(Team).where(Team.id == team_id).with_for_update(read=True)
+    return (await session.scalars(mine.execution_options(populate_existing=True))).one()
+
+
 async def set_flags(
     session: AsyncSession, *, team_id: UUID, changes: dict[FeatureFlag, bool | None], actor: Actor
 ) -> Team:
@@ -87,12 +93,16 @@ async def change(session: AsyncSession, *, team: Team, fields: dict[str, Any], a
         setattr(team, name, value)
         flag_modified(team, name)  # SQLAlchemy, too, takes 1 and true for equal and would write nothing
     if changed:
-        told = {
-            name: to_global(Prefix.AGENT, value) if name == "default_agent_id" else value
-            for name, value in changed.items()
-        }
+        told = {name: _told(name, value) for name, value in changed.items()}
         append(session, EventKind.TEAM_UPDATED, team_id=team.id, actor=actor, changes=told)
     return changed
+
+
+def _told(name: str, value: Any) -> Any:
+    """Templates only by their slugs: they are long."""
+    if name == "collaboration_templates":
+        return [template["slug"] for template in value]
+    return to_global(Prefix.AGENT, value) if name == "default_agent_id" else value
 
 
 async def default_to(session: AsyncSession, *, team_id: UUID, agent_id: UUID) -> None:

@@ -11,9 +11,12 @@ from app.agents.spec import MAX_SKILLS
 from app.discovery.availability import availability
 from app.discovery.track_record import LONGEST_WINDOW, USUAL_WINDOW, check_since, track_record
 from app.ids import Prefix
+from app.messages.unread import unread_count
+from graphql_schema.conversations.sight import context_for
+from graphql_schema.groups.membership import has_agent
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
-from graphql_schema.planner.mapping import column, derived, embedded, listing, mapped, one
+from graphql_schema.planner.mapping import column, derived, embedded, expression, listing, mapped, one
 from graphql_schema.scalars import DateTime, Moment
 
 _SINCE = Annotated[
@@ -84,10 +87,33 @@ class Agent(Node):
         "Task", "graphql_schema.tasks.types", "The tasks that were given to the agent.",
         on=lambda agent, task: task.assignee_id == agent.id,
     )  # fmt: skip
+    memories = many(
+        "Memory", "graphql_schema.memories.types", "What the agent alone remembers; the team's come on top of it.",
+        on=lambda agent, memory: memory.agent_id == agent.id,
+    )  # fmt: skip
+    groups = many(
+        "Group", "graphql_schema.groups.types", "The groups that it is in or coordinates, dissolved ones left out.",
+        on=has_agent,
+    )  # fmt: skip
+    context_for = context_for
     delegated_tasks = many(
         "Task", "graphql_schema.tasks.types", "The tasks that the agent gave to others.",
         on=lambda agent, task: task.creator_id == agent.id,
     )  # fmt: skip
+    inbox = many(
+        "InboxEntry", "graphql_schema.messages.types",
+        "The messages that the agent received, oldest first. Newest and unread first: orderBy UNREAD and RECEIVED_AT, "
+        "both DESC. An agent's key sees its own agent's inbox; of another's only what its agent sent.",
+        on=lambda agent, entry: entry.agent_id == agent.id,
+    )  # fmt: skip
+    sent_messages = many(
+        "AgentMessage", "graphql_schema.messages.types", "The messages that the agent sent.",
+        on=lambda agent, message: message.sender_id == agent.id,
+    )  # fmt: skip
+    unread_count: int = expression(
+        "How many unread messages its inbox holds that have not expired. At PARLEY_INBOX_LIMIT it takes no more.",
+        unread_count,
+    )
 
 
 publish_connection(Agent)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import strawberry
 from sqlalchemy import case, func
 
 from app.auth import models
-from app.auth.roles import Permission, Role
+from app.auth.roles import PERMISSIONS, Permission, Role
 from app.ids import Prefix
+from graphql_schema.context import Info
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import publish_connection
-from graphql_schema.planner.mapping import Caller, column, expression, mapped, one
+from graphql_schema.planner.mapping import Caller, column, expression, mapped, one, python
 from graphql_schema.scalars import DateTime
 
 
@@ -56,3 +59,8 @@ class Viewer:
         "Agent", "graphql_schema.agents.types", "The agent that the key acts as; null for other roles.", nullable=True,
         on=lambda key, agent: agent.id == key.agent_id,
     )  # fmt: skip
+
+    @python("What the role allows, so that a page offers nothing that would be refused.", requires=("role",), cost=0)
+    def permissions(self: Any, info: Info) -> list[Permission]:
+        held = PERMISSIONS[Role(self["$role"])]
+        return [permission for permission in Permission if permission in held]

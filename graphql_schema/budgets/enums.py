@@ -11,6 +11,7 @@ publish_enum(
     {
         AccountKind.TEAM_DAY: "The team's for one UTC day.",
         AccountKind.TEAM_MONTH: "The team's for one UTC month.",
+        AccountKind.COLLABORATION: "A collaboration session's, for all its stages.",
         AccountKind.TASK: "A task's, for itself and everything below it.",
     },
     name="BudgetScope",

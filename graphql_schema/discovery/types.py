@@ -23,7 +23,9 @@ class Availability:
         f"Whether a task can be given to it: it is active and has fewer than {MAX_OPEN_TASKS} open tasks."
     )
     active_tasks: int = column("How many tasks it has that are pending or in progress.")
-    active_conversations: int = column("How many conversations it takes part in. Always 0 in this version.")
+    active_conversations: int = column(
+        "How many of the newest 50 conversations that it takes part in are open and had a message in the last hour."
+    )
     estimated_wait_seconds: int | None = column(
         f"Its open tasks times what the completed attempts at its newest {RECENT_TASKS} tasks took on average, in "
         "whole seconds; 0 when it is idle. Null when nobody can tell: it is not active, or completed none of them.",
@@ -44,6 +46,10 @@ class TrackRecord:
     tasks_completed: int = column("How many of these completed.")
     success_share: float | None = column("Completed of ended tasks, 0 to 1; null when none ended.")
     attempts: int = column("How many attempts at tasks it began.")
+    work_seconds: float = column(
+        "How long these attempts took together, in seconds; one under way counts until now.", name="work_s"
+    )
+    tool_calls: int = column("How many tools it called in attempts at tasks.")
     median_attempt_seconds: float | None = column(
         "Half of its completed attempts took no longer, in seconds; null without any.", name="median_attempt_s"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Integer, Text, Uuid, and_, case, cast, func, select
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from app.auth.roles import Permission
@@ -17,6 +17,8 @@ from graphql_schema.planner.connections import publish_connection
 from graphql_schema.planner.mapping import Caller, column, expression, mapped, one
 from graphql_schema.planner.sql import word
 from graphql_schema.scalars import JSON, Cursor, DateTime
+
+_CONVERSATIONS = "graphql_schema.conversations.types"
 
 
 def event_cursor(row: Any) -> ColumnElement[str]:
@@ -31,6 +33,21 @@ def event_cursor(row: Any) -> ColumnElement[str]:
 def _readable(row: Any) -> ColumnElement[bool]:
     """The caller's team's, and only what no running transaction can still precede: the order of lists is the log's."""
     return and_(row.team_id == Caller.team_id, row.position < select(func.event_horizon()).scalar_subquery())
+
+
+def _told_message(event: Any, message: Any) -> ColumnElement[bool]:
+    """By the number that the event tells, which only this kind is sure to have."""
+    told = cast(func.jsonb_extract_path_text(event.changes, word("number")), Integer)
+    number = case((cast(event.kind, Text) == word(EventKind.MESSAGE_ADDED.value), told))
+    return and_(message.conversation_id == event.conversation_id, message.number == number)
+
+
+def _told_attention(event: Any, item: Any) -> ColumnElement[bool]:
+    """By the id that the event tells; other kinds may tell one under this name that is none."""
+    told = func.split_part(func.jsonb_extract_path_text(event.changes, word("attentionId")), word("_"), 2)
+    attention = cast(event.kind, Text).like(word("attention.%"))
+    named: ColumnElement[bool] = item.id == case((attention, cast(told, Uuid)))
+    return named
 
 
 @mapped(models.Event.__table__, prefix=Prefix.EVENT, scope=_readable, node_needs=Permission.READ_EVENTS)
@@ -63,6 +80,33 @@ class Event(Node):
     task = one(
         "Task", "graphql_schema.tasks.types", "The task that it concerns; null when it concerns none.", nullable=True,
         on=lambda event, task: task.id == event.task_id,
+    )  # fmt: skip
+    collaboration = one(
+        "CollaborationSession", "graphql_schema.collaborations.types",
+        "The collaboration session that it concerns; null when it concerns none.", nullable=True,
+        on=lambda event, session: session.id == event.collaboration_id,
+    )  # fmt: skip
+    consultation = one(
+        "Consultation", "graphql_schema.consultations.types",
+        "The consultation that it concerns; null when it concerns none.", nullable=True,
+        on=lambda event, consultation: consultation.id == event.consultation_id,
+    )  # fmt: skip
+    conversation = one(
+        "Conversation", _CONVERSATIONS, "The conversation that it concerns; null: none.", nullable=True,
+        on=lambda event, conversation: conversation.id == event.conversation_id,
+    )  # fmt: skip
+    message = one(
+        "Message", _CONVERSATIONS, "The message that MESSAGE_ADDED tells of; null for other kinds.", nullable=True,
+        on=_told_message,
+    )  # fmt: skip
+    inbox_entry = one(
+        "InboxEntry", "graphql_schema.messages.types",
+        "The message that came into the agent's inbox; null unless the kind is AGENT_MESSAGE_RECEIVED.", nullable=True,
+        on=lambda event, entry: entry.id == event.id,
+    )  # fmt: skip
+    attention_item = one(
+        "AttentionItem", "graphql_schema.attention.types",
+        "What needs a person; null unless the kind begins with ATTENTION.", nullable=True, on=_told_attention,
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ publish_enum(
     "What became of a routed message.",
     {
         RoutingOutcome.ANSWERED: "It was answered.",
-        RoutingOutcome.FAILED: "No answer came about.",
+        RoutingOutcome.FAILED: "No answer came about: nobody could, or it was cancelled.",
         RoutingOutcome.REDIRECTED: "The selected agent passed it on.",
     },
 )

@@ -9,12 +9,13 @@ import strawberry
 
 from app.auth.roles import Permission
 from app.ids import Prefix, from_global
-from app.routing import feedback, policies, service
+from app.routing import decisions, feedback, policies
+from app.routing.decisions import Draft
 from app.routing.models import RoutingOutcome
 from app.routing.select import Strategy
-from app.routing.service import Draft, Message
+from app.routing.service import Message
 from graphql_schema.context import Context
-from graphql_schema.mutations import MutationInput, Payload, Work, mutation
+from graphql_schema.mutations import AtOnce, MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import AgentUnavailable, Conflict, NoAgentAvailable, NotFound
 from graphql_schema.routing.types import RoutingDecision, RoutingPolicy
@@ -129,9 +130,9 @@ async def _decide(context: Context, input: RouteMessageInput) -> Draft:
     refusals=(NotFound, AgentUnavailable, NoAgentAvailable),
     prepare=_decide,
 )
-async def route_message(work: Work, input: RouteMessageInput) -> RoutingDecisionPayload:
-    made = await service.record(work.session, work.prepared, actor=work.actor)
-    return RoutingDecisionPayload(decision=made)  # type: ignore[arg-type]
+async def route_message(work: AtOnce, input: RouteMessageInput) -> RoutingDecisionPayload:
+    work.write = decisions.write(work.prepared, actor=work.actor)
+    return RoutingDecisionPayload(decision=work.prepared.id)
 
 
 @mutation(

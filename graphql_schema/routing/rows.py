@@ -54,8 +54,8 @@ def _constant(number: int) -> ColumnElement[float]:
     return literal_column(f"{number}::float8", Double)
 
 
-def _columns(table: Table, *but: str) -> list[ColumnElement[Any]]:
-    return [_shown(table, column) for column in table.c if column.name not in but]
+def _columns(table: Table) -> list[ColumnElement[Any]]:
+    return [_shown(table, column) for column in table.c]
 
 
 def _selected_names() -> ColumnElement[Any]:
@@ -77,7 +77,7 @@ def _agent_name() -> ColumnElement[Any]:
     return mine.correlate(_CANDIDATE).scalar_subquery().label("agent_name")
 
 
-DECISIONS: Subquery = select(*_columns(_DECISION, "embedding"), _selected_names()).subquery()
+DECISIONS: Subquery = select(*_columns(_DECISION), _selected_names()).subquery()
 # Pages of one decision's candidates: within it, the agent tells them apart.
 CANDIDATES: Subquery = select(
     _CANDIDATE.c.agent_id.label("id"), *_columns(_CANDIDATE), _agent_name(), _weights()

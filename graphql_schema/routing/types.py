@@ -16,6 +16,7 @@ from app.routing.router import Reason
 from app.routing.score import Candidate, Score, Signals, Weights, explanation
 from app.routing.select import MOST_AGENTS, Strategy
 from graphql_schema.context import Info
+from graphql_schema.conversations.reach import readable_where_there_is_one
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, embedded, listing, mapped, one, python
@@ -120,7 +121,7 @@ _EXPLAINED = (
 )  # fmt: skip
 
 
-@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION)
+@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_where_there_is_one)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
     query: str = column("The message, up to 10,000 characters.", filter=True)
@@ -225,6 +226,11 @@ class RoutingDecision(Node):
         on=lambda decision, candidate: candidate.decision_id == decision.id,
     )  # fmt: skip
 
+    overrides = many(
+        "RoutingOverride", _HERE, "People who chose another agent, the first one first; the last one counts.",
+        on=lambda decision, override: override.decision_id == decision.id,
+    )  # fmt: skip
+
     @python("The whole decision in words.", requires=_EXPLAINED)
     def explanation(self: Any, info: Info) -> str:
         return explain(
@@ -265,6 +271,17 @@ class RoutingDecision(Node):
         )
 
 
+@mapped(models.RoutingOverride.__table__)
+@strawberry.type(description="A person's choice of another agent than routing selected.")
+class RoutingOverride:
+    agent_id: strawberry.ID = column("Who answers instead.", prefix=Prefix.AGENT, filter=True, group=True)
+    reason: str = column("Why, 1 to 400 characters.", filter=True)
+    overridden_by: str = column("Who decided so.", filter=True, group=True)
+    created_at: DateTime = column("When.", filter=True, order=True, group=True, aggregate=True)
+    agent = one("Agent", _AGENTS, "Who answers instead.", on=lambda override, agent: agent.id == override.agent_id)
+
+
 publish_connection(RoutingPolicy)
+publish_connection(RoutingOverride)
 publish_connection(RoutingCandidate, default_order="place")
 publish_connection(RoutingDecision, words={"query_words": "The words of the message."})

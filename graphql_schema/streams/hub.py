@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Hashable
 from typing import Any
 from uuid import UUID
 
 import orjson
+import structlog
 from graphql import GraphQLSchema, VariableNode, Visitor, visit
 
 from app.auth.principal import Principal
+from app.conversations.partials import decode
+from app.errors import Forbidden
 from app.events import cursor
 from app.events.cursor import LAST_ID
+from app.events.kinds import EventKind
 from app.events.reading import EventRow, LogState, Place, Topic, check_cursor, log_state
 from app.events.tailer import Tailer
 from app.observability import metrics
@@ -25,6 +29,12 @@ from graphql_schema.streams.rendering import Rendering
 from graphql_schema.streams.stream import SharedStream
 from graphql_schema.streams.subscriber import Sink, Subscriber
 
+log = structlog.get_logger(__name__)
+_ENDINGS = frozenset(
+    {EventKind.TASK_COMPLETED, EventKind.TASK_FAILED, EventKind.TASK_TIMED_OUT, EventKind.TASK_CANCELLED}
+)
+_MOST_ENDED = 1_000  # tasks of which a piece may still be on its way
+
 
 class Hub:
     def __init__(self, core: GraphQLSchema, services: Services, tailer: Tailer) -> None:
@@ -32,6 +42,7 @@ class Hub:
         self._streams: dict[Hashable, SharedStream] = {}
         self._by_team: defaultdict[UUID, set[SharedStream]] = defaultdict(set)
         self._through: Place = (0, LAST_ID)
+        self._ended: OrderedDict[UUID, None] = OrderedDict()
         tailer.listen(self._on_batch)
 
     async def open(
@@ -56,8 +67,20 @@ class Hub:
         stream = self._shared(operation, variables, principal, topic, rendering)
         subscriber = Subscriber(stream, sink, place)
         stream.enter(subscriber)
+        if principal.agent_id is not None and topic.conversation_id is not None:
+            await self._still_allowed(plan, principal, arguments, subscriber)
         subscriber.catch_up(gap=gap)
         return subscriber
+
+    async def _still_allowed(
+        self, plan: Stream, principal: Principal, arguments: dict[str, Any], subscriber: Subscriber
+    ) -> None:
+        """Whoever was removed after the first look and before entering was told nothing of it."""
+        try:
+            await plan.topic(principal, self._services.database, arguments)
+        except BaseException:
+            subscriber.close()
+            raise
 
     def _shared(
         self, operation: Operation, variables: dict[str, Any], principal: Principal, topic: Topic, rendering: Rendering
@@ -73,13 +96,45 @@ class Hub:
                     del self._by_team[topic.team_id]
                 metrics.STREAMS.set(len(self._streams))
 
-            stream = SharedStream(topic, rendering, self._services.database, lambda: self._through, forget)
+            stream = SharedStream(
+                topic, rendering, self._services.database, lambda: self._through, forget, principal.agent_id
+            )
             self._streams[key] = stream
             self._by_team[topic.team_id].add(stream)
             metrics.STREAMS.set(len(self._streams))
         return self._streams[key]
 
+    def hear(self, body: str) -> None:
+        """What an agent is saying, for those who follow its conversation; never after the work on it has ended."""
+        try:
+            partial = decode(body)
+        except (ValueError, KeyError, TypeError):
+            log.warning("a piece of a reply cannot be read; it is left out")
+            return
+        if partial.speech.task_id in self._ended:
+            return
+        for stream in self._by_team.get(partial.speech.team_id, ()):
+            if stream.topic.conversation_id == partial.speech.conversation_id:
+                stream.whisper(partial)
+
+    def _note_ended(self, rows: list[EventRow]) -> None:
+        for row in rows:
+            if row.conversation_id is not None and row.task_id is not None and row.kind in _ENDINGS:
+                self._ended[row.task_id] = None
+        while len(self._ended) > _MOST_ENDED:
+            self._ended.popitem(last=False)
+
+    def _end_for_removed(self, rows: list[EventRow]) -> None:
+        for row in rows:
+            if row.kind != EventKind.CONVERSATION_AGENT_LEFT:
+                continue
+            for stream in list(self._by_team.get(row.team_id, ())):
+                if stream.topic.conversation_id == row.conversation_id and stream.agent_id == row.agent_id:
+                    stream.end(Forbidden("The agent of this key was removed from the conversation."))
+
     def _on_batch(self, rows: list[EventRow], through: Place) -> None:
+        self._note_ended(rows)
+        self._end_for_removed(rows)
         by_team: dict[UUID, list[EventRow]] = {}
         for row in rows:
             by_team.setdefault(row.team_id, []).append(row)

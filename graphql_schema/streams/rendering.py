@@ -10,8 +10,10 @@ import orjson
 from graphql import FieldNode, GraphQLObjectType, GraphQLSchema, execute
 
 from app.auth.principal import Principal
+from app.conversations.partials import Partial
 from app.events.cursor import EventCursor
 from app.events.reading import EventRow, Place
+from app.ids import Prefix, to_global
 from graphql_schema.answer import Operation
 from graphql_schema.context import Context, Services
 from graphql_schema.errors import formatted
@@ -101,7 +103,25 @@ class Rendering:
         message = "Events behind your cursor are older than retention and gone. Read the current state anew."
         return self._marker("Gap", {"cursor": self._cursor(place), "message": message})
 
-    def _marker(self, name: str, values: dict[str, str]) -> bytes:
+    def partial(self, partial: Partial) -> bytes | None:
+        """None where nothing of it is selected."""
+        speech, name = partial.speech, "PartialText"
+        if not any(
+            nodes[0].name.value != "__typename"
+            for nodes in self._selection.below(self._type(name), self.nodes).values()
+        ):
+            return None
+        values = {
+            "replyId": to_global(Prefix.REPLY, speech.reply_id),
+            "agentId": to_global(Prefix.AGENT, speech.agent_id),
+            "taskId": to_global(Prefix.TASK, speech.task_id),
+            "text": partial.text,
+            "delta": partial.text[partial.offset :],
+            "offset": partial.offset,
+        }
+        return self._marker(name, values)
+
+    def _marker(self, name: str, values: dict[str, Any]) -> bytes:
         fields = self._selection.below(self._type(name), self.nodes)
         values = {"__typename": name, **values}
         body = {key: values[nodes[0].name.value] for key, nodes in fields.items()}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from uuid import UUID
 
 import structlog
 
+from app.conversations.partials import Partial
 from app.db.engine import Database
-from app.errors import Unavailable
+from app.errors import AppError, Unavailable
 from app.events.reading import EventRow, Place, Topic
 from app.observability import metrics
 from graphql_schema.streams.rendering import Rendering
@@ -30,8 +32,10 @@ class SharedStream:
         database: Database,
         read_through: Callable[[], Place],
         on_empty: Callable[[], None],
+        agent_id: UUID | None = None,
     ) -> None:
-        self.topic, self.rendering, self.database = topic, rendering, database
+        """`agent_id`: those who follow it act as this agent."""
+        self.topic, self.rendering, self.database, self.agent_id = topic, rendering, database, agent_id
         self._read_through, self._on_empty = read_through, on_empty
         self._live: set[Subscriber] = set()
         self._members: set[Subscriber] = set()
@@ -60,6 +64,12 @@ class SharedStream:
                 self._work.cancel()
             self._on_empty()
 
+    def end(self, error: AppError) -> None:
+        """Nobody may follow it any more."""
+        for subscriber in list(self._members):
+            subscriber.sink.fail(error)
+            subscriber.close()
+
     def _out_of_live(self, subscriber: Subscriber) -> None:
         if subscriber in self._live:
             self._live.discard(subscriber)
@@ -78,6 +88,15 @@ class SharedStream:
             self._delivered = before
             self._work = asyncio.create_task(self._run())
         self._backlog += wanted
+
+    def whisper(self, partial: Partial) -> None:
+        """Hand on what is not in the log to whoever is live and takes it at once; nobody waits and nobody reads it
+        again."""
+        payload = self.rendering.partial(partial) if self._live else None
+        if payload is not None:
+            for subscriber in self._live:
+                if subscriber.sink.ready:
+                    subscriber.push([payload])
 
     def _give_up_backlog(self, through: Place) -> None:
         """The log is the buffer: everybody reads it at their own pace, up to `through` at least."""

@@ -33,6 +33,17 @@ publish_enum(
     },
 )
 publish_enum(
+    models.TaskPurpose,
+    "What a task is for. All but a delegation is an agent's own work, which Parley ordered.",
+    {
+        models.TaskPurpose.DELEGATION: "One agent gave it to another.",
+        models.TaskPurpose.REPLY: "An answer in a conversation.",
+        models.TaskPurpose.STAGE: "A step of a collaboration session.",
+        models.TaskPurpose.REPORT: "A report that was requested.",
+        models.TaskPurpose.CONSULTATION: "A question that another agent asked.",
+    },
+)
+publish_enum(
     models.TaskPriority,
     "Which tasks go first. A priority is a head start, so that low ones are reached too.",
     {

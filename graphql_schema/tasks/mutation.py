@@ -9,12 +9,17 @@ import strawberry
 
 from app.auth.roles import Permission, Role
 from app.contracts.service import MOST_INPUT_BYTES
+from app.discovery.queries import skill_matches_of
 from app.errors import InvalidInput
+from app.groups import delegation as group_delegation
+from app.groups.delegation import NOBODY
 from app.ids import Prefix, from_global
+from app.routing.models import MAX_QUERY
 from app.tasks import dead_letters, revival, service, transitions
 from app.tasks.delegation import MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_INSTRUCTIONS, parse_task
 from app.tasks.models import TaskPriority, TaskType
 from app.tasks.service import Delegation
+from graphql_schema.context import Context
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import (
@@ -47,10 +52,18 @@ _SPEC = (
 
 @strawberry.input(description="Work for another agent.")
 class DelegateTaskInput(MutationInput):
-    assignee_id: strawberry.ID = strawberry.field(description="Who is to do it; at most 5 open tasks at a time.")
     type: TaskType = strawberry.field(description="What kind of work it is.")
     title: str = strawberry.field(description="What is wanted, 1 to 200 characters.")
     instructions: str = strawberry.field(description=f"What to do, 1 to {MAX_INSTRUCTIONS:,} characters.")
+    assignee_id: strawberry.ID | None = strawberry.field(
+        default=None, description="Who is to do it; at most 5 open tasks at a time. Either this or groupId is needed."
+    )
+    group_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="The group that is to do it: its coordinator takes it, or where it has none that is free, the "
+        "member whose skills match best. Below the task only the group may be asked, unless agents or a parent say "
+        "otherwise.",
+    )
     creator_id: strawberry.ID | None = strawberry.field(
         default=None,
         description="Who delegates. Left out: the agent that works on the parent, or the one that the key acts as.",
@@ -97,7 +110,9 @@ class DelegateTaskInput(MutationInput):
         "installation's usual amount, below a parent at most half of what is left.",
     )
     tools: list[str] | None = strawberry.field(
-        default=None, description="The only tools that it may use, among those of the parent; null: all of these."
+        default=None,
+        description="The only tools that it may use, among those of the parent; null: all of these. For a managed "
+        "agent each must be one of its own tools, or one that an agent of the team declares.",
     )
     agents: list[strawberry.ID] | None = strawberry.field(
         default=None, description="The only agents that may be asked below it, among those of the parent; null: all."
@@ -174,10 +189,22 @@ def _note(text: str, path: str = "reason") -> str:
     return text
 
 
+async def _matches(context: Context, input: DelegateTaskInput) -> dict[str, float] | None:
+    """How well each agent's skills match a task for a group; reckoned before the transaction."""
+    if (input.assignee_id is None) == (input.group_id is None):
+        raise InvalidInput.of("assigneeId", "or groupId is needed, and only one of them")
+    if input.group_id is None:
+        return None
+    services = context.services
+    text = f"{input.title}\n{input.instructions}"[:MAX_QUERY].strip()
+    return await skill_matches_of(services.team_indexes, services.embedder, context.principal.team_id, text)
+
+
 @mutation(
     "Delegates a task. Every rule is checked and its budget reserved before it exists; a refusal leaves nothing.",
     needs=Permission.DELEGATE_TASKS,
     refusals=(*_DELEGATION, OscillationDetected, ClaimLost),
+    prepare=_matches,
 )
 async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
     creator = _optional(Prefix.AGENT, input.creator_id, "creatorId")
@@ -186,7 +213,7 @@ async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
         raise InvalidInput.of("claimToken", "is needed to delegate below a task")
     wanted = Delegation(
         spec=parse_task(given(input, *_SPEC)),
-        assignee_id=from_global(Prefix.AGENT, input.assignee_id, path="assigneeId"),
+        assignee_id=_optional(Prefix.AGENT, input.assignee_id, "assigneeId") or NOBODY,
         creator_id=acting_as(work.principal, creator, Permission.DELEGATE_TASKS),
         parent_id=_optional(Prefix.TASK, input.parent_id, "parentId"),
         depends_on=_ids(Prefix.TASK, input.depends_on, "dependsOn"),
@@ -195,9 +222,13 @@ async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
         contract=input.contract,
         contract_input=input.contract_input,
     )
-    task = await service.delegate(
-        work.session, team_id=work.team_id, wanted=wanted, settings=work.context.services.settings, actor=work.actor
-    )
+    settings = work.context.services.settings
+    common: dict[str, Any] = {"team_id": work.team_id, "wanted": wanted, "settings": settings, "actor": work.actor}
+    group_id = _optional(Prefix.GROUP, input.group_id, "groupId")
+    if group_id is None:
+        task = await service.delegate(work.session, **common)
+    else:
+        task = await group_delegation.delegate(work.session, group_id=group_id, matches=work.prepared, **common)
     return TaskPayload(task=task.id)  # type: ignore[arg-type]
 
 

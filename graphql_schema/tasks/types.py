@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, any_, select
 
 from app.auth.roles import Permission
 from app.ids import Prefix
 from app.tasks import models
+from graphql_schema.conversations.reach import readable_of_task, readable_task
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, mapped, one
@@ -26,17 +27,24 @@ def _depends(waiting: Any, needed: Any) -> ColumnElement[bool]:
     return found.correlate_except(link).exists()
 
 
-@mapped(models.Task.__table__, prefix=Prefix.TASK)
-@strawberry.type(description="Work that one agent gave to another.")
+@mapped(models.Task.__table__, prefix=Prefix.TASK, scope=readable_task)
+@strawberry.type(
+    description="Work of one agent: what another agent gave it, or its own work that Parley ordered. An agent's key "
+    "does not see what others do for conversations in which that agent does not take part."
+)
 class Task(Node):
     title: str = column("A few words on what is wanted.", filter=True, order=True)
     type: models.TaskType = column("What kind of work it is.", filter=True, group=True)
+    purpose: models.TaskPurpose = column("What it is for.", filter=True, group=True)
     status: models.TaskStatus = column("Where it stands.", filter=True, group=True)
     priority: models.TaskPriority = column("Which tasks go first.", filter=True, group=True)
     instructions: str = column("What to do, in detail.")
     context: str = column("What helps to understand it; may be empty.")
     expected_output: str = column("What the result should look like; may be empty.")
     input_artifacts: list[str] = column("References to what it works on, such as `memory:…` or `https://…`.")
+    output_schema: JSON | None = column(
+        "JSON Schema that its output must fit; null where its contract says so, or nothing does."
+    )
     contract_input: JSON | None = column("What it is given as data, as its contract asks for; null without it.")
     max_tokens: int = column("How many tokens one attempt may use.", filter=True)
     max_tool_calls: int = column("How many tool calls one attempt may make.", filter=True)
@@ -44,14 +52,16 @@ class Task(Node):
     model_tier: int | None = column("Tier of model, 0 to 2; null: the assignee's own.", filter=True, group=True)
     allowed_tools: list[str] | None = column("The tools that may be used; null: whichever the assignee has.")
     on_behalf_of: str = column("Who asked first: the key under which the first task was delegated.", filter=True)
-    depth: int = column("How many delegations led to it, 1 to 3.", filter=True, group=True, aggregate=True)
+    depth: int = column(
+        "How many delegations led to it, 1 to 3; 0 for an agent's own work.", filter=True, group=True, aggregate=True
+    )
     progress: str = column("What the agent last said of its progress; may be empty.")
     result: str | None = column("The result in words; null until completed.", filter=True)
     output: JSON | None = column("The result as data, where the agent gave one; fits the contract where there is one.")
     result_artifacts: list[str] = column("References to what was made.")
     error_code: str | None = column("Why it did not complete, for programs.", filter=True, group=True)
     error: str | None = column("Why it did not complete, for people.", name="error_message", filter=True)
-    waiting_for: int = column("How many tasks it still waits for.", filter=True)
+    waiting_for: int = column("How many tasks, and questions to people, it still waits for.", filter=True)
     ready_at: DateTime = column("When it may be taken up, once it waits for nothing.", filter=True, order=True)
     attempts_made: int = column("How often it was taken up.", filter=True, order=True, aggregate=True)
     lease_until: DateTime | None = column("Until when its claim holds without a heartbeat; null unless in progress.")
@@ -61,11 +71,20 @@ class Task(Node):
     created_at: DateTime = column("When it was delegated.", filter=True, order=True, group=True, aggregate=True)
     started_at: DateTime | None = column("When it was first taken up.", filter=True, order=True, aggregate=True)
     finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
-    creator_id: strawberry.ID = column("Who delegated it.", prefix=Prefix.AGENT, filter=True, group=True)
+    creator_id: strawberry.ID | None = column(
+        "Who delegated it; null for an agent's own work.", prefix=Prefix.AGENT, filter=True, group=True
+    )
     assignee_id: strawberry.ID = column("Who is to do it.", prefix=Prefix.AGENT, filter=True, group=True)
+    collaboration_id: strawberry.ID | None = column(
+        "The collaboration session that it belongs to; null: none.",
+        prefix=Prefix.COLLABORATION, filter=True, group=True,
+    )  # fmt: skip
     parent_id: strawberry.ID | None = column("The task that it is part of.", prefix=Prefix.TASK, filter=True)
     root_id: strawberry.ID = column("The first task of its tree.", prefix=Prefix.TASK, filter=True)
-    creator = one("Agent", _AGENTS, "Who delegated it.", on=lambda task, agent: agent.id == task.creator_id)
+    creator = one(
+        "Agent", _AGENTS, "Who delegated it; null for an agent's own work.", nullable=True,
+        on=lambda task, agent: agent.id == task.creator_id,
+    )  # fmt: skip
     assignee = one("Agent", _AGENTS, "Who is to do it.", on=lambda task, agent: agent.id == task.assignee_id)
     parent = one(
         "Task", _HERE, "The task that it is part of; null for a first task.", nullable=True,
@@ -75,6 +94,11 @@ class Task(Node):
     tree = many(
         "Task", _HERE, "All tasks of its tree, itself included.", on=lambda task, one: one.root_id == task.root_id
     )
+    allowed_agents = many(
+        "Agent", _AGENTS,
+        "To whom work below it may be delegated: those named for it, or for a task above it; else all of the team.",
+        on=lambda task, agent: task.allowed_agents.is_(None) | (agent.id == any_(task.allowed_agents)),
+    )  # fmt: skip
     dependencies = many("Task", _HERE, "What it waits or waited for.", on=_depends)
     dependants = many("Task", _HERE, "What waits or waited for it.", on=lambda task, other: _depends(other, task))
     attempts = many(
@@ -87,14 +111,37 @@ class Task(Node):
         "DeadLetter", _HERE, "How often it failed for good, and what became of that.",
         on=lambda task, letter: letter.task_id == task.id,
     )  # fmt: skip
+    messages = many(
+        "AgentMessage", "graphql_schema.messages.types", "What agents said in its channel, or elsewhere about it.",
+        on=lambda task, message: message.task_id == task.id,
+    )  # fmt: skip
+    attention = many(
+        "AttentionItem", "graphql_schema.attention.types", "What it asked people, and what it needed them for.",
+        on=lambda task, item: item.task_id == task.id,
+    )  # fmt: skip
     budget = one(
         "Budget", "graphql_schema.budgets.types", "What it and the tasks below it may cost.",
         on=lambda task, budget: budget.id == task.budget_id,
+    )  # fmt: skip
+    collaboration = one(
+        "CollaborationSession", "graphql_schema.collaborations.types",
+        "The collaboration session that it belongs to; null: none.", nullable=True,
+        on=lambda task, session: session.id == task.collaboration_id,
     )  # fmt: skip
     contract = one(
         "Contract", "graphql_schema.contracts.types",
         "What it is given and must answer, in the version that it was delegated with; null without a contract.",
         nullable=True, on=lambda task, contract: contract.id == task.contract_id,
+    )  # fmt: skip
+    picked_because: str | None = column("Why this agent of the group does it; null unless it was given to a group.")
+    group = one(
+        "Group", "graphql_schema.groups.types", "The group that it was given to; null: to an agent.", nullable=True,
+        on=lambda task, group: group.id == task.group_id,
+    )  # fmt: skip
+    conversation = one(
+        "Conversation", "graphql_schema.conversations.types",
+        "The conversation that it is done for; null: none.",
+        nullable=True, on=lambda task, conversation: conversation.id == task.conversation_id,
     )  # fmt: skip
     events = many(
         "Event", "graphql_schema.events.types", "What happened to it, as far back as retention goes.",
@@ -102,7 +149,7 @@ class Task(Node):
     )  # fmt: skip
 
 
-@mapped(models.TaskAttempt.__table__, prefix=Prefix.ATTEMPT)
+@mapped(models.TaskAttempt.__table__, prefix=Prefix.ATTEMPT, scope=readable_of_task)
 @strawberry.type(description="One run of a task, under one claim.")
 class TaskAttempt(Node):
     agent_id: strawberry.ID = column("Who worked.", prefix=Prefix.AGENT, filter=True, group=True)
@@ -128,7 +175,7 @@ class TaskAttempt(Node):
     )
 
 
-@mapped(models.ToolCall.__table__, prefix=Prefix.TOOL_CALL)
+@mapped(models.ToolCall.__table__, prefix=Prefix.TOOL_CALL, scope=readable_of_task)
 @strawberry.type(description="A tool that an agent called while it worked on a task.")
 class ToolCall(Node):
     name: str = column("The tool's name.", filter=True, order=True, group=True)
@@ -145,7 +192,7 @@ class ToolCall(Node):
     )  # fmt: skip
 
 
-@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER)
+@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER, scope=readable_of_task)
 @strawberry.type(description="A task that failed for good and waits, or waited, for a person.")
 class DeadLetter(Node):
     reason: str = column("Why it failed for good.", filter=True)

@@ -41,7 +41,7 @@ _MODEL_TEXT = "The model that works on it, up to 120 characters; null: as before
 _COST_TEXT = "What this attempt has cost so far, in all."
 
 
-class _Result(Strict):
+class Result(Strict):
     result: Annotated[str, text(1_000_000, 1)]
     result_artifacts: Annotated[tuple[Reference, ...], Field(max_length=MAX_ARTIFACTS)] = ()
 
@@ -147,7 +147,7 @@ def _claim(work: Work, input: ClaimedTaskInput) -> dict[str, Any]:
     }
 
 
-def _usage(input: Any) -> Usage:
+def usage_of(input: Any) -> Usage:
     return parsed(Usage, {"tokens": input.tokens_used, "cost": input.cost_usd, "model": input.model})
 
 
@@ -205,7 +205,7 @@ async def claim_task(work: Work, input: ClaimTaskInput) -> ClaimTaskPayload:
 async def heartbeat_task(work: Work, input: HeartbeatTaskInput) -> TaskPayload:
     told = parsed(_Progress, {"progress": input.progress}).progress if input.progress is not None else None
     task = await transitions.heartbeat(
-        work.session, **_claim(work, input), lease_s=_lease(input.lease_seconds), progress=told, usage=_usage(input)
+        work.session, **_claim(work, input), lease_s=_lease(input.lease_seconds), progress=told, usage=usage_of(input)
     )
     return TaskPayload(task=task.id)  # type: ignore[arg-type]
 
@@ -232,7 +232,7 @@ async def record_tool_call(work: Work, input: RecordToolCallInput) -> ToolCallPa
     refusals=(NotFound, ClaimLost),
 )
 async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
-    made = parsed(_Result, given(input, "result", "result_artifacts"))
+    made = parsed(Result, given(input, "result", "result_artifacts"))
     output = None if input.output is None else require_document("output", input.output)
     task = await transitions.complete(
         work.session,
@@ -240,7 +240,7 @@ async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
         result=made.result,
         output=output,
         artifacts=made.result_artifacts,
-        usage=_usage(input),
+        usage=usage_of(input),
     )
     return TaskPayload(task=task.id)  # type: ignore[arg-type]
 
@@ -254,5 +254,5 @@ async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
 async def fail_task(work: Work, input: FailTaskInput) -> TaskPayload:
     told = parsed(ReportedFailure, {"code": input.error_code, "message": input.message, "may_pass": input.may_pass})
     failure = Failure(told.code, told.message, told.may_pass)
-    task = await transitions.fail(work.session, **_claim(work, input), failure=failure, usage=_usage(input))
+    task = await transitions.fail(work.session, **_claim(work, input), failure=failure, usage=usage_of(input))
     return TaskPayload(task=task.id)  # type: ignore[arg-type]

@@ -16,6 +16,15 @@ publish_enum(
     },
 )
 publish_enum(
+    models.MessagePolicy,
+    "Whether the team's agents may write to each other.",
+    {
+        models.MessagePolicy.OPEN: "They may, directly and to the whole team.",
+        models.MessagePolicy.HUB_AND_SPOKE: "They reach each other by task, handoff or consultation only, and write "
+        "only in the channels of tasks and collaboration sessions that they have part in.",
+    },
+)
+publish_enum(
     FeatureFlag,
     "Parts of Parley that are off until an installation or a team turns them on.",
     {

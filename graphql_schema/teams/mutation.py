@@ -12,7 +12,7 @@ from app.budgets.models import AccountKind
 from app.errors import InvalidInput
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag
-from app.teams.models import MOST_BUDGET_USD
+from app.teams.models import MOST_BUDGET_USD, MessagePolicy
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.scalars import Usd
@@ -39,6 +39,11 @@ class SetFeatureFlagsInput(MutationInput):
 class SetTeamBudgetsInput(MutationInput):
     day_usd: Usd | None = strawberry.field(default=UNSET, description=f"For a UTC day, {_CAP_TEXT}")
     month_usd: Usd | None = strawberry.field(default=UNSET, description=f"For a UTC month, {_CAP_TEXT}")
+
+
+@strawberry.input(description="Whether the team's agents may write to each other.")
+class SetMessagePolicyInput(MutationInput):
+    policy: MessagePolicy = strawberry.field(description="What is to count from now on.")
 
 
 @strawberry.type(description="The team after the change.")
@@ -68,6 +73,16 @@ async def set_team_budgets(work: Work, input: SetTeamBudgetsInput) -> TeamPayloa
     team = await budgets.set_team_caps(
         work.session, team_id=work.team_id, own=own, settings=work.context.services.settings, actor=work.actor
     )
+    return TeamPayload(team=team.id)  # type: ignore[arg-type]
+
+
+@mutation(
+    "Sets whether the team's agents may write to each other; it counts at once. What was sent before stays.",
+    needs=Permission.CONFIGURE_TEAM,
+)
+async def set_message_policy(work: Work, input: SetMessagePolicyInput) -> TeamPayload:
+    team = await teams.lock(work.session, work.team_id)
+    await teams.change(work.session, team=team, fields={"message_policy": input.policy}, actor=work.actor)
     return TeamPayload(team=team.id)  # type: ignore[arg-type]
 
 

@@ -43,7 +43,14 @@ class Team(Node):
     name: str = column("The name to show.")
     description: str = column("What the team is for; may be empty.")
     after_work: models.AfterWork = column("What happens after an agent's reply when no handoff rule fires.")
-    context_variables: JSON = column("Values that handoff rules compare with, by name.")
+    message_policy: models.MessagePolicy = column("Whether the agents may write to each other.")
+    context_variables: JSON = column("Values that handoff rules compare with, by name; at most 200.")
+    runtime_variables: JSON = column(
+        "Variables that agents' replies set in a conversation: `number`, `text` or `boolean` by name; at most 200."
+    )
+    input_variables: JSON = column(
+        "Variables that callers give a conversation: `number`, `text` or `boolean` by name; at most 200."
+    )
     roles_limited_to_trusted_documents: list[Role] = expression(
         "Roles whose keys may run trusted documents only.", lambda team: _upper_list(team.trusted_only_roles)
     )
@@ -57,7 +64,12 @@ class Team(Node):
         on=lambda team, agent: agent.id == team.default_agent_id,
     )
     agents = many("Agent", "graphql_schema.agents.types", "The team's agents, archived ones included.")
-    handoff_rules = many("HandoffRule", "graphql_schema.handoffs.types", "When conversations pass between agents.")
+    handoff_rules = many(
+        "HandoffRule",
+        "graphql_schema.handoffs.types",
+        "When conversations pass between agents, in all versions; `retiredAt` is null in those that decide.",
+    )
+    groups = many("Group", "graphql_schema.groups.types", "The team's groups, dissolved ones included.")
     api_keys = many(
         "ApiKey",
         "graphql_schema.auth.types",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 
 from app.config import Settings
 from app.errors import AppError
@@ -21,8 +22,8 @@ from graphql_schema.transport.request import GraphQLRequest, from_body, from_que
 from graphql_schema.transport.sse import Message, Receive, Send
 
 
-class Endpoint:
-    """Plain ASGI. `_serve` answers the exchange, or raises before it has begun to."""
+class Endpoint(ABC):
+    """Plain ASGI."""
 
     def __init__(self, intake: Intake, authenticator: Authenticator, limiter: RateLimiter, settings: Settings) -> None:
         self._intake = intake
@@ -47,8 +48,9 @@ class Endpoint:
             await self._failed(exchange, error)
         self._record(exchange)
 
+    @abstractmethod
     async def _serve(self, exchange: Exchange) -> None:
-        raise NotImplementedError
+        """Answers the exchange, or raises before it has begun to."""
 
     async def _posted(self, exchange: Exchange) -> GraphQLRequest:
         if not is_json(exchange.content_type):

@@ -32,6 +32,8 @@ from app.clock import now
 from app.inference.failures import InferenceFailed, Sort
 from app.inference.offline.directives import Call, Directives, read
 from app.inference.offline.material import Material
+from app.inference.offline.report import write_report
+from app.inference.offline.script import scripted
 from app.inference.offline.shape import Shape
 from app.inference.offline.templates import write
 from app.inference.prompt import Assignment, Source
@@ -103,12 +105,17 @@ class OfflineModel(Model[None]):
             return [_call(_FOLLOW, len(results), {"task_id": pending[0], "wait_seconds": _PATIENCE_S})]
         options = self._told.options or tuple(self._task.options)
         absent = [f"The tool {call.tool} is not offered here." for call in self._told.calls if call.tool not in tools]
-        parts: list[ModelResponsePart] = [TextPart(write(material, options, absent))]
+        parts: list[ModelResponsePart] = [TextPart(self._text(material, options, absent))]
         if offered.output_tools:
             form = offered.output_tools[0]
             filled = Shape(form.parameters_json_schema, material, options).fill()
             parts.append(_call(form.name, len(messages), filled))
         return parts
+
+    def _text(self, material: Material, options: Sequence[str], notes: Sequence[str]) -> str:
+        if self._task.outline is not None:
+            return write_report(material, self._task.outline)
+        return scripted(self._task) or write(material, options, notes)
 
 
 @dataclass

@@ -194,6 +194,7 @@ _LISTS: dict[str, Callable[[Material, int], list[Sentence]]] = {
     "issue": Material.troubles,
     "problem": Material.troubles,
     "risk": Material.troubles,
+    "suggested_next": lambda material, most: [],  # the instructions of a consultation are no advice
     "step": lambda material, most: [Sentence(step, "") for step in material.steps(most)],
     "source": lambda material, most: [Sentence(one.label, one.label) for one in material.sources[:most]],
     "keyword": lambda material, most: [Sentence(term, "") for term in material.terms(most)],

@@ -9,12 +9,16 @@ from app.inference.offline.vote import choose
 
 SIGNATURE = "Written by Parley's offline model: sentences chosen by rules, not by a language model."
 _POINTS = 5
+_REPLY = "reply"
 
 
 def write(material: Material, options: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """The whole answer, in Markdown. The first line is the title."""
+    """The whole answer, in Markdown. The first line is the title, but of a reply, which is part of a conversation."""
     form = _FORMS.get(material.task.type, _summarize)
-    parts = [f"# {material.task.title}", _vote(material, options) if options else form(material)]
+    parts = [
+        "" if material.task.type == _REPLY else f"# {material.task.title}",
+        _vote(material, options) if options else form(material),
+    ]
     parts += [_results(material), _section("Notes", notes), f"_{SIGNATURE}_"]
     return "\n\n".join(part for part in parts if part)
 
@@ -34,7 +38,9 @@ def _research(material: Material) -> str:
 
 def _review(material: Material) -> str:
     troubles = material.troubles(_POINTS)
-    verdict = f"{len(troubles)} points need a look" if troubles else "nothing in the material speaks of a problem"
+    verdict = "nothing in the material speaks of a problem"
+    if troubles:
+        verdict = "1 point needs a look" if len(troubles) == 1 else f"{len(troubles)} points need a look"
     return _joined(
         f"**Verdict.** By the words alone, {verdict}. Nothing was run or tested.",
         _section("Findings", _quoted(troubles)),
@@ -45,8 +51,8 @@ def _review(material: Material) -> str:
 def _analyze(material: Material) -> str:
     said = len(material.sentences)
     return _joined(
-        f"**Extent.** {said} sentences in {max(len(material.sources), 1)} sources, "
-        f"{sum(material.frequencies.values())} words of meaning.",
+        f"**Extent.** Sentences: {said}; sources: {max(len(material.sources), 1)}; "
+        f"words of meaning: {sum(material.frequencies.values())}.",
         f"**Most spoken of.** {', '.join(material.terms(8))}.",
         _section("Main points", _quoted(material.points(_POINTS))),
         _section("Figures", _quoted(material.figures(3))),
@@ -100,6 +106,15 @@ def _execute(material: Material) -> str:
     )
 
 
+def _reply(material: Material) -> str:
+    """The sentences that say most of what is asked about, and what nothing given speaks of."""
+    return _joined(
+        f"You ask: {shortened(_stop(material.steps(1)[0]), 300)}",
+        _section("What I have on that", _quoted(material.points(3))) if material.sources else "",
+        _section("What I have nothing on", material.uncovered(8)),
+    )
+
+
 _FORMS: dict[str, Callable[[Material], str]] = {
     "research": _research,
     "review": _review,
@@ -109,6 +124,7 @@ _FORMS: dict[str, Callable[[Material], str]] = {
     "validate": _validate,
     "plan": _plan,
     "execute": _execute,
+    _REPLY: _reply,
 }
 
 

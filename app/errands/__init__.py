@@ -1,0 +1,1 @@
+"""Errands: steps that Parley owes somebody, at once or at a time."""
