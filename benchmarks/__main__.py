@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import analytics, fanout, reads, routing_quality, simulate, tables, tasks
+from benchmarks import analytics, dashboard, fanout, reads, route, routing_quality, simulate, tables, tasks
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("reads", "fanout", "tasks", "routing", "analytics", "simulate", "all"),
+        choices=("reads", "fanout", "tasks", "routing", "route", "analytics", "simulate", "dashboard", "all"),
         default="all",
     )
     depth = parser.add_mutually_exclusive_group()
@@ -54,6 +54,10 @@ def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
         if chosen.what in ("tasks", "all"):
             found["tasks"] = tasks.measure(set_up, tasks.QUICK if chosen.quick else tasks.NORMAL)
             print(tables.tasks(found["tasks"]), flush=True)
+        if chosen.what in ("route", "all"):
+            rounds, seconds = (1, 2.0) if chosen.quick else (5, 5.0)
+            found["route"] = route.measure(set_up, rounds=rounds, seconds=seconds)
+            print(tables.route(found["route"]), flush=True)
         if chosen.what in ("analytics", "all"):
             rounds, count = (2, 50_000) if chosen.quick else (9, analytics.COUNT)
             found["analytics"] = analytics.measure(set_up, rounds=rounds, count=count)
@@ -62,6 +66,9 @@ def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
             rounds, count = (1, 50_000) if chosen.quick else (5, simulate.COUNT)
             found["simulate"] = simulate.measure(set_up, rounds=rounds, count=count)
             print(tables.simulate(found["simulate"]), flush=True)
+        if chosen.what in ("dashboard", "all") and dashboard.is_possible():
+            found["dashboard"] = dashboard.measure(set_up, dashboard.QUICK if chosen.quick else dashboard.NORMAL)
+            print(tables.dashboard(found["dashboard"]), flush=True)
 
 
 def machine() -> dict[str, Any]:

@@ -50,13 +50,15 @@ async def _write(database_url: str, team_id: UUID, count: int, seed: int) -> flo
         await connection.execute(_POOLS, timeout=60)
         await connection.execute(_AGENT_POOL.format(team_id=team_id, agents=AGENTS))
         await connection.execute(_POLICY.format(team_id=team_id, **_policy()))
-        for statement in (_SCORED, _CHOSEN, _DECISIONS, _CANDIDATE_ROWS):
+        for statement in (_SCORED, _CHOSEN, _DECISIONS, _VECTORS, _CANDIDATE_ROWS):
             await connection.execute(
                 statement.format(team_id=team_id, count=count, seed=seed, **_policy(), **_SIZES), timeout=1_800
             )
         for index in indexes:
             await connection.execute(index["make"], timeout=1_800)
-        await connection.execute("vacuum analyze routing_decision, routing_candidate, routing_policy", timeout=600)
+        await connection.execute(
+            "vacuum analyze routing_decision, routing_vector, routing_candidate, routing_policy", timeout=600
+        )
     finally:
         await connection.close()
     return time.perf_counter() - started
@@ -167,7 +169,7 @@ analyze chosen;
 _ID = "('0190' || lpad(to_hex({n}), 8, '0') || '70008000' || substr(md5('{seed}' || {n}::text), 1, 12))::uuid"
 _DECISIONS = """
 insert into routing_decision (id, team_id, created_at, mode, reason, policy_id, asked_strategy, strategy,
-    ensemble_allowed, threshold, skill_floor, k, query, embedding, embedder, default_agent_id, selected_agent_id,
+    ensemble_allowed, threshold, skill_floor, k, query, embedder, default_agent_id, selected_agent_id,
     selected_agent_ids, candidate_ids, candidate_signals, confidence, fallback_used, complexity, complexity_length,
     complexity_steps, complexity_technical_depth, complexity_reasoning, complexity_constraints, suggested_tier,
     selected_tier, selected_model, estimated_cost, actual_cost, gate_latency_ms, router_latency_ms, response_ms,
@@ -178,7 +180,7 @@ select
     (select id from routing_policy where team_id = '{team_id}' order by version desc limit 1),
     strategy, strategy, true, {threshold}, {skill_floor}, {k},
     ask.text || ' ' || topic.text || ' of the ' || part.text || ' module, number ' || n % 9973 || '.',
-    vectors.vector, 'benchmark', (select id from pool where number = 0), selected[1], selected, ids, signals,
+    'benchmark', (select id from pool where number = 0), selected[1], selected, ids, signals,
     confidence, fallback,
     drawn * 3 % 1000, drawn % 1000, drawn * 7 % 1000, drawn * 11 % 1000, drawn * 13 % 1000, drawn * 17 % 1000,
     drawn % 3, drawn % 3, 'model-' || drawn % 3, 0.001 * (drawn % 50), 0.001 * (drawn % 47), 0.5 + drawn % 20 * 0.1,
@@ -189,8 +191,12 @@ cross join lateral (select (whole >> 20 & 65535)::int as drawn) as drawn
 join topic on topic.number = abs(whole % {topics})
 join part on part.number = (whole >> 4 & 1023) % {parts}
 join ask on ask.number = (whole >> 12 & 1023) % {asks}
-join vectors on vectors.number = (whole >> 30 & 63)
 order by n;
+""".replace("__ID__", _ID.replace("{n}", "n"))
+_VECTORS = """
+insert into routing_vector (decision_id, team_id, embedder, embedding)
+select __ID__, '{team_id}', 'benchmark', vectors.vector
+from chosen join vectors on vectors.number = (whole >> 30 & 63) order by n;
 """.replace("__ID__", _ID.replace("{n}", "n"))
 _CANDIDATE_ROWS = """
 insert into routing_candidate (decision_id, agent_id, team_id, agent_version, place, tie_order, selected, skill_match,

@@ -24,6 +24,7 @@ from sqlalchemy import select
 
 from app.agents.models import Agent, AgentStatus
 from app.config import Flags, load_settings
+from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.events.log import Actor

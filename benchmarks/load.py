@@ -19,7 +19,7 @@ import uvloop
 
 @dataclass(frozen=True)
 class Orders:
-    port: int
+    ports: list[int]  # the connections take them in turn
     requests: list[bytes]
     connections: int
     seconds: float
@@ -95,7 +95,8 @@ async def run(orders: Orders) -> dict[str, float]:
     loop, tally = asyncio.get_running_loop(), Tally(orders)
     started = time.perf_counter()
     for number in range(orders.connections):
-        await loop.create_connection(lambda: Client(orders, number, tally), "127.0.0.1", orders.port)  # noqa: B023
+        port = orders.ports[number % len(orders.ports)]
+        await loop.create_connection(lambda: Client(orders, number, tally), "127.0.0.1", port)  # noqa: B023
     await tally.done.wait()
     seconds = time.perf_counter() - started
     latencies = sorted(tally.latencies)

@@ -120,7 +120,7 @@ def refuse_different_answers(contenders: list[Contender]) -> None:
 
 
 def load(stage: Stage, contender: Contender, operation: str, seconds: float) -> Sample:
-    orders = {"port": contender.server.port, "requests": contender.raw(operation), "connections": CONNECTIONS,
+    orders = {"ports": [contender.server.port], "requests": contender.raw(operation), "connections": CONNECTIONS,
               "seconds": seconds}  # fmt: skip
     before, before_postgres = contender.server.cpu_s(), stage.postgres_cpu_s()
     done = subprocess.run(python("benchmarks.load"), input=json.dumps(orders), capture_output=True, text=True)

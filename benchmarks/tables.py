@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from benchmarks.reads import HANDWRITTEN
@@ -116,6 +117,17 @@ def routing(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def route(found: dict[str, Any]) -> str:
+    by = found["by_processes"]
+    heads = "".join(f"{f'{count} process(es)':>16}" for count in by)
+    title = f"routeMessage: {found['callers']} callers, {found['agents']} agents, medians of rounds"
+    lines = ["", title, f"{'':24}{heads}"]
+    for figure in next(iter(by.values()))[0]:
+        medians = (median(one[figure] for one in rounds) for rounds in by.values())
+        lines.append(f"{figure:24}{''.join(f'{value:16.2f}' for value in medians)}")
+    return "\n".join(lines)
+
+
 def analytics(found: dict[str, Any]) -> str:
     lines = [
         "",
@@ -129,12 +141,26 @@ def analytics(found: dict[str, Any]) -> str:
 
 
 def simulate(found: dict[str, Any]) -> str:
-    seconds = found["seconds"]
-    best = min(value for name, value in seconds.items() if name != PARLEY)
+    seconds, cpu = found["seconds"], found["postgres_cpu_s"]
     lines = [
         "",
         f"Simulation: {found['decisions']:,} decisions, {found['flips']:,} flips, medians of {found['rounds']} rounds",
-        *(f"{name:40}{value:10.2f} s" for name, value in seconds.items()),
-        f"{PARLEY} to the best hand-written{seconds[PARLEY] / best:18.2f}",
+        f"{'':24}{'s':>10}{'CPU of Postgres, s':>24}",
+        *(f"{name:24}{seconds[name]:10.2f}{cpu[name]:24.2f}" for name in seconds),
+        f"{'ratio':24}{seconds[PARLEY] / seconds[HANDWRITTEN]:10.2f}{cpu[PARLEY] / cpu[HANDWRITTEN]:24.2f}",
     ]
     return "\n".join(lines)
+
+
+def dashboard(found: dict[str, Any]) -> str:
+    frames = f"p50 {found['frame_p50_ms']:.1f}, p95 {found['frame_p95_ms']:.1f}, longest {found['frame_max_ms']:.0f} ms"
+    return "\n".join(
+        [
+            "",
+            f"Dashboard: {found['spans']:,} spans in 20 lanes, {found['session_rate']:.0f} events a second for "
+            f"{found['session_s']} s: {found['frames']} frames, {frames}",
+            f"a feed of {found['rate']:.0f} events a second for {found['feed_s']} s, {found['feed_shown']} shown: "
+            f"heap {found['heap_from_mb']:.1f} MB after a sixth, {found['heap_to_mb']:.1f} MB at the end; "
+            f"{found['nodes_from']:,} and {found['nodes_to']:,} nodes of the document",
+        ]
+    )

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from app.config import load_settings
+from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.events.cursor import EventCursor

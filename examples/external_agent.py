@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from typing import Any
 
 import httpx
@@ -32,13 +33,21 @@ class Parley:
         self.url, self.http = url, httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30)
 
     def call(self, document: str, **given: Any) -> dict[str, Any]:
-        answer = self.http.post(self.url, json={"query": document, "variables": {"input": given}}).json()
+        answer = self._post({"query": document, "variables": {"input": given}}).json()
         if "errors" in answer:
             raise Refused(answer["errors"][0]["message"])
         (result,) = answer["data"].values()
         if "message" in result:
             raise Refused(f"{result['code']}: {result['message']}")
         return dict(result)
+
+    def _post(self, body: dict[str, Any]) -> httpx.Response:
+        while True:
+            try:
+                return self.http.post(self.url, json=body)
+            except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException) as away:
+                print("waiting for Parley:", away)  # and then said again: the claim lets it count once
+                time.sleep(1)
 
 
 def work(task: dict[str, Any]) -> str:
@@ -75,7 +84,7 @@ def run_one(parley: Parley) -> bool:
 
 
 if __name__ == "__main__":
-    if "PARLEY_KEY" not in os.environ:
+    if not os.environ.get("PARLEY_KEY"):
         sys.exit("Set PARLEY_KEY to a key with the role AGENT.")
     parley = Parley(os.environ.get("PARLEY_URL", "http://localhost:8000/graphql"), os.environ["PARLEY_KEY"])
     try:

@@ -1,20 +1,24 @@
-"""Parley's worker as shipped (pool, bell, queue, sweeper), except that its agents answer at once, without a model."""
+"""Parley's worker as shipped (pool, errands, bell, calendar), except that its agents answer without a model."""
 
 from __future__ import annotations
 
 import asyncio
 
+import uvloop
+
 from app.config import load_settings
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
-from app.events.wakeups import Listener, Ringer
+from app.db.transaction import Transactions
+from app.events.wakeups import Ringer
 from app.observability.logging import configure_logging
 from app.redis import Redis
 from app.tasks.run import Made, Run
 from benchmarks.starts import Starts, obey
 from jobs.context import JobContext
+from jobs.errand_runner import ErrandRunner
+from jobs.errands import all_deeds
 from jobs.task_pool import TaskPool
-from jobs.worker import _work_until
+from jobs.worker import keep_calendar, run_pool
 
 
 async def main() -> None:
@@ -28,14 +32,14 @@ async def main() -> None:
         return Made("done")
 
     pool = TaskPool(database, context.transaction, answer_at_once, slots=settings.worker_slots)
-    listener = Listener(settings, Bell.WORK, pool.wake)
+    errands = ErrandRunner(database, context.transaction, all_deeds(settings))
 
     async def work() -> None:
-        queue = _work_until(asyncio.Event(), settings, context, redis)
-        await asyncio.gather(pool.run(), listener.run(), queue)
+        never = asyncio.Event()
+        await asyncio.gather(run_pool(settings, pool, errands, never), keep_calendar(never, settings, context, redis))
 
     await obey(starts, work)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    uvloop.run(main())
