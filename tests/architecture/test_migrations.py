@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import asyncpg
+import pytest
 
 from app.db import migrate
 
@@ -21,12 +23,91 @@ def test_up_down_up_and_no_difference_to_the_models(empty_database_url: str) -> 
     migrate.check(empty_database_url)
 
 
+def test_vectors_of_routed_queries_move_and_come_back(empty_database_url: str) -> None:
+    url, moves = empty_database_url, "0015"
+    migrate.upgrade(url, f"{moves}-1")
+    _fetch(url, DECISIONS)
+    wide = _fetch(url, "select id, team_id, embedder, embedding::text from routing_decision order by id")
+
+    migrate.upgrade(url, moves)
+    apart = _fetch(url, "select decision_id, team_id, embedder, embedding::text from routing_vector order by 1")
+    [(decisions, size)] = _fetch(url, "select count(*), pg_relation_size('routing_decision') from routing_decision")
+    migrate.downgrade(url, f"{moves}-1")
+    back = _fetch(url, "select id, team_id, embedder, embedding::text from routing_decision order by id")
+
+    assert [tuple(row) for row in apart] == [tuple(row) for row in wide]
+    assert [tuple(row) for row in back] == [tuple(row) for row in wide]
+    assert decisions == len({row["embedding"] for row in wide}) == 50
+    assert size < 50 * 1024, "a dropped column keeps its room until the rows are written anew"
+
+
+def test_the_older_version_is_left_nothing_of_consultations_that_it_would_stumble_over(empty_database_url: str) -> None:
+    url, made = empty_database_url, "0020"
+    migrate.upgrade(url, made)
+    _fetch(url, ERRANDS)
+
+    migrate.downgrade(url, f"{made}-1")
+    kept = {row["kind"] for row in _fetch(url, "select kind from errand")}
+    migrate.upgrade(url, made)
+    _fetch(url, "update task set status = 'pending', result = null, finished_at = null")
+    with pytest.raises(Exception, match="There are open consultations"):
+        migrate.downgrade(url, f"{made}-1")
+
+    assert kept == {"attention_due"}
+
+
+# The errand of kind `task_ended` is that of a consultation's task.
+ERRANDS = """
+with team as (
+    insert into team (id, slug, name) values (gen_random_uuid(), 'acme', 'Acme') returning id
+), agent as (
+    insert into agent (id, team_id, slug, name) select gen_random_uuid(), id, 'kyra', 'Kyra' from team returning *
+), account as (
+    insert into budget_account (id, team_id, kind, period, cap)
+    select gen_random_uuid(), id, 'team_month', '2026-11-01', 1 from team returning *
+), task as (
+    insert into task (id, team_id, purpose, assignee_id, root_id, budget_id, type, title, instructions, status, depth,
+        on_behalf_of, result, due_at, attempts_allowed, finished_at)
+    select id, team_id, 'consultation', agent_id, id, budget_id, 'analyze', 'Why?', 'Why?', 'completed', 0, 'a test',
+        'So.', now(), 3, now()
+    from (select gen_random_uuid() as id, agent.id as agent_id, account.id as budget_id, agent.team_id
+        from agent, account) as wanted
+    returning *
+)
+insert into errand (id, team_id, kind, subject_id)
+select gen_random_uuid(), task.team_id, kind, task.id
+from task, unnest(array['task_begun', 'consultation_stopped', 'task_ended', 'attention_due']) as kind
+"""
+DECISIONS = """
+with team as (
+    insert into team (id, slug, name) values (gen_random_uuid(), 'acme', 'Acme') returning id
+), policy as (
+    insert into routing_policy (id, team_id, version, skill_match_weight, past_performance_weight,
+        personality_fit_weight, load_balance_weight, threshold, skill_floor, strategy, k, created_by)
+    select gen_random_uuid(), id, 1, 4000, 2500, 2000, 1500, 6000, 3500, 'top_1', 3, 'a test' from team
+    returning id, team_id
+)
+insert into routing_decision (id, team_id, policy_id, mode, reason, asked_strategy, strategy, ensemble_allowed,
+    threshold, skill_floor, k, query, embedding, embedder, selected_agent_ids, confidence, fallback_used, complexity,
+    complexity_length, complexity_steps, complexity_technical_depth, complexity_reasoning, complexity_constraints,
+    suggested_tier, selected_tier, selected_model, estimated_cost, router_latency_ms)
+select gen_random_uuid(), team_id, id, 'gate', 'default', 'top_1', 'top_1', false, 6000, 3500, 3, 'Who?',
+    array_fill(n, array[256])::vector, 'static ' || n, '{}', 0, true, 0, 0, 0, 0, 0, 0, 0, 0, 'offline', 0, 1
+from policy, generate_series(1, 50) as n
+"""
+
+
 def _tables(url: str) -> set[str]:
-    async def read() -> set[str]:
+    rows = _fetch(url, "select tablename from pg_tables where schemaname = 'public'")
+    return {row["tablename"] for row in rows}
+
+
+def _fetch(url: str, sql: str) -> list[Any]:
+    async def read() -> list[Any]:
         connection = await asyncpg.connect(url)
         try:
-            rows = await connection.fetch("select tablename from pg_tables where schemaname = 'public'")
-            return {row["tablename"] for row in rows}
+            rows: list[Any] = await connection.fetch(sql)
+            return rows
         finally:
             await connection.close()
 

@@ -1,9 +1,12 @@
 """Every example in the README and the docs works as it stands.
 
 A fenced `graphql` block is run with an admin's key on the demo team; `AGENT_ID` in it, and a variable that has to be
-given, stand for an agent's id, `COLLEAGUE_ID` for another's; a variable `$task` stands for a task's, `$decision` for a
-routing decision's. What the page on delegation turns on first is on. A subscription has to catch up. A `bash` block is
-run by bash, in order within its page.
+given, stand for an agent's id, `COLLEAGUE_ID` for another's; `TASK_ID` and a variable `$task` stand for a task's,
+`$decision` for a routing decision's, `$conversation` for a conversation's, `$reply` for a reply's, `$memory` for a
+memory's, `$group` for a group's, `$report` for a report's, `$consultation` for a consultation's, `$agentMessage` for
+that of a message between the two, `$attentionItem` for that of something that needs a person, `$handoff` for a
+handoff's. What the page on delegation turns on first is on. A subscription has to catch up. A `bash` block is run by
+bash, in order within its page.
 """
 
 from __future__ import annotations
@@ -27,6 +30,15 @@ OTHERWISE = {"extend.md"}  # its examples need a type of their own and are run a
 FENCE = re.compile(r"^```(graphql|bash|python)\n(.*?)^```$", re.S | re.M)
 KEY = "parley_key_of_the_documentation_tests"
 STREAM_S = "2"
+MADE_BY = {
+    "memory": ("remember.md:1", "remember"),
+    "group": ("groups.md:1", "saveGroup"),
+    "conversation": ("converse.md:1", "startConversation"),
+    "attentionItem": ("attention.md:1", "askPerson"),
+    "agentMessage": ("messages.md:1", "sendAgentMessage"),
+    "report": ("reports.md:2", "requestReport"),
+    "consultation": ("consult.md:2", "requestConsultation"),
+}
 ROUTE = """mutation ($text: String!) {
   setFeatureFlags(
     input: { flags: [{ flag: AGENT_COLLABORATION, enabled: true }, { flag: EXPERT_GATE, enabled: true }] }
@@ -45,8 +57,11 @@ def examples(language: str) -> list[tuple[str, str]]:
     return found
 
 
-# The analysts' page changes nothing: its examples share one server.
-ONE_BY_ONE = [(name, text) for name, text in examples("graphql") if not name.startswith("analyse.md")]
+# The analysts' page has a test of its own below.
+BY_PAGE = {
+    page.name: [(name, text) for name, text in examples("graphql") if name.startswith(f"{page.name}:")]
+    for page in PAGES
+}
 
 
 @pytest.fixture
@@ -55,30 +70,48 @@ async def demo(parley: Parley, tmp_path: Path) -> Parley:
     return parley
 
 
-@pytest.mark.parametrize(("name", "text"), ONE_BY_ONE, ids=[name for name, _ in ONE_BY_ONE])
-async def test_graphql_example(demo: Parley, name: str, text: str) -> None:
+@pytest.mark.parametrize("page", [name for name, found in BY_PAGE.items() if found and name != "analyse.md"])
+async def test_graphql_examples(demo: Parley, page: str) -> None:
+    """From top to bottom, as a reader would run them, on one server."""
     agent = (await demo.run('{ agent(slug: "kyra") { id } }', secret=KEY))["agent"]["id"]
     colleague = (await demo.run('{ agent(slug: "luke") { id } }', secret=KEY))["agent"]["id"]
-    operation = text.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague)
-    if name.startswith(("delegate.md", "contracts.md")):
+    if page in ("delegate.md", "contracts.md", "reports.md"):
         await demo.run(dict(examples("graphql"))["delegate.md:1"], secret=KEY)
+    for name, text in BY_PAGE[page]:
+        await run_example(
+            demo, name, text.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), agent, colleague
+        )
+
+
+async def run_example(demo: Parley, name: str, operation: str, agent: str, colleague: str) -> None:
+    if "TASK_ID" in operation:
+        operation = operation.replace("TASK_ID", await delegated(demo, agent, colleague))
     node = get_operation_ast(parse(operation))
     assert node is not None, f"{name}: one operation a block"
-
     needed = [variable for variable in node.variable_definitions or () if isinstance(variable.type, NonNullTypeNode)]
     variables = {variable.variable.name.value: agent for variable in needed}
     if "decision" in variables:
         variables["decision"] = await routed(demo)
+    if "session" in variables:
+        variables["session"] = await collaborating(demo, agent, colleague)
+    for variable, (page, field) in MADE_BY.items():
+        if variable in variables:
+            make = dict(examples("graphql"))[page].replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague)
+            variables[variable] = (await demo.run(make, secret=KEY))[field][variable]["id"]
+    if "handoff" in variables:
+        variables["handoff"] = await handed_over(demo)
+    if "reply" in variables:
+        variables["reply"] = await asked(demo, agent)
     if "task" in variables:
         variables["task"] = await delegated(demo, agent, colleague)
 
     if node.operation is OperationType.SUBSCRIPTION:
-        assert "CaughtUp" in await first_item(demo, operation, variables)
+        assert "CaughtUp" in await first_item(demo, operation, variables), name
     else:
         data = await demo.run(operation, variables, secret=KEY)
-        assert None not in data.values(), data
+        assert None not in data.values(), (name, data)
         if node.operation is OperationType.MUTATION:
-            assert all(value["__typename"].endswith("Payload") for value in data.values()), data
+            assert all(value["__typename"].endswith("Payload") for value in data.values()), (name, data)
 
 
 async def routed(demo: Parley) -> str:
@@ -87,12 +120,44 @@ async def routed(demo: Parley) -> str:
     return str(made["routeMessage"]["decision"]["id"])
 
 
+async def handed_over(demo: Parley) -> str:
+    """A handoff that has not ended, to an agent whom no page names."""
+    start = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
+    started = await demo.run(start, secret=KEY)
+    await demo.run('mutation { createAgent(input: {slug: "zoe", name: "Zoe"}) { __typename } }', secret=KEY)
+    zoe = (await demo.run('{ agent(slug: "zoe") { id } }', secret=KEY))["agent"]["id"]
+    given = {"id": started["startConversation"]["conversation"]["id"], "to": zoe}
+    hand = """mutation ($id: ID!, $to: ID!) {
+      handoffConversation(input: {conversationId: $id, toAgentId: $to, reason: "a bug", reply: false}) {
+        ... on HandoffPayload { handoff { id } }
+      }
+    }"""
+    return str((await demo.run(hand, given, secret=KEY))["handoffConversation"]["handoff"]["id"])
+
+
+async def collaborating(demo: Parley, agent: str, colleague: str) -> str:
+    """An open session, as the page on collaboration starts one."""
+    turn_on, start = (dict(examples("graphql"))[f"collaborate.md:{number}"] for number in (1, 2))
+    await demo.run(turn_on, secret=KEY)
+    made = await demo.run(start.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), secret=KEY)
+    return str(made["startCollaboration"]["session"]["id"])
+
+
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:
     """A task, as the page on delegation makes one."""
     turn_on, ask = (dict(examples("graphql"))[f"delegate.md:{number}"] for number in (1, 2))
     await demo.run(turn_on, secret=KEY)
     made = await demo.run(ask.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), secret=KEY)
     return str(made["delegateTask"]["task"]["id"])
+
+
+async def asked(demo: Parley, agent: str) -> str:
+    """A reply that waits for its turn, as the page on conversations has one asked for."""
+    begin, say = (dict(examples("graphql"))[f"converse.md:{number}"] for number in (1, 2))
+    begun = await demo.run(begin.replace("AGENT_ID", agent), secret=KEY)
+    variables = {"conversation": begun["startConversation"]["conversation"]["id"]}
+    sent = await demo.run(say.replace("say-1", "say-2"), variables, secret=KEY)
+    return str(sent["sendMessage"]["reply"]["id"])
 
 
 async def first_item(demo: Parley, operation: str, variables: dict[str, str]) -> str:

@@ -59,7 +59,7 @@ async def test_running_mutations_are_finished(installation: Installation) -> Non
                 headers={"Authorization": f"Bearer {secret}"},
             )
         )
-        await asyncio.sleep(0.5)
+        await until_both_wait(installation)
 
         stopping = asyncio.create_task(asyncio.to_thread(installation.server.terminate))
         await asyncio.sleep(1)
@@ -74,6 +74,13 @@ async def test_running_mutations_are_finished(installation: Installation) -> Non
     assert code == 1012
     found = await installation.database.fetch("select status from agent where team_id = $1", home.id)
     assert [row["status"] for row in found] == ["paused", "paused"]
+
+
+async def until_both_wait(installation: Installation) -> None:
+    waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+    async with asyncio.timeout(GRACE_S):
+        while await installation.database.fetchval(waiting) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def test_a_client_that_takes_nothing_does_not_hold_the_server(installation: Installation) -> None:

@@ -25,19 +25,28 @@ from graphql import (
 )
 
 from app.auth.roles import Role
-from app.config import Flags
+from app.config import Flags, Settings
 from app.ids import Prefix, to_global
 from graphql_schema.schema import schema
 from tests.fixtures.desk import Desk
 from tests.fixtures.parley import Parley, TeamKit
+from tests.fixtures.reports import Reports
+from tests.fixtures.sessions import Sessions
 
 CORE = schema._schema
 SAMPLES: dict[str, Any] = {
     "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {},
     "Cursor": "x", "Usd": 0.1,
 }  # fmt: skip
+MANY_POINTS = 1_000_000
 NO_SUCH_THING = {"NOT_FOUND", "FORBIDDEN", "INVALID_INPUT"}
 FOUND_NOTHING = (None, [], [None])
+
+
+@pytest.fixture
+def parley_settings(parley_settings: Settings) -> Settings:
+    """Every field with every id is more than a key may ask for in a minute."""
+    return parley_settings.model_copy(update={"rate_limit_points": MANY_POINTS})
 
 
 def takes_id(of: GraphQLInputType, seen: tuple[str, ...] = ()) -> bool:
@@ -97,22 +106,100 @@ def selected(of: Any) -> str:
 
 async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
     """One id of each kind that the other team has."""
-    settings = parley.settings.model_copy(update={"flags": Flags(task_delegation=True)})
+    settings = parley.settings.model_copy(update={"flags": Flags(task_delegation=True, collaboration=True)})
     desk = Desk(parley.transaction, settings, team.id, {"kyra": team.kyra, "luke": team.luke})
-    await desk.sql("""update team set flags = '{"task_delegation": true}'""")
+    await desk.sql("""update team set flags = '{"task_delegation": true, "collaboration": true}'""")
     task = await desk.working("kyra", "luke")
     await desk.fail(task, may_pass=False)
+    item, step = [
+        await parley.value(f"select id from {table} where team_id = $1", team.id)
+        for table in ("attention_item", "attention_step")
+    ]
     letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
     contract = to_global(Prefix.CONTRACT, await parley.value("select id from contract where team_id = $1", team.id))
     routed = await parley.run(
         'mutation { routeMessage(input: {text: "Hi"}) { ... on RoutingDecisionPayload { decision { id policyId } } } }',
         secret=team.secrets[Role.ADMIN],
     )
+    sessions = Sessions(desk)
+    session = await sessions.start("consensus", "contributor:kyra", "contributor:luke")
+    await sessions.answer("luke", "Voted.", {"choice": "yes", "reason": "So."})
+    collaborations = [
+        to_global(Prefix.COLLABORATION, session.id),
+        to_global(Prefix.STAGE, (await sessions.stages(session))[0].id),
+        to_global(Prefix.VOTE, (await sessions.votes(session))[0].id),
+    ]
+    told = await parley.run(
+        'mutation { remember(input: {text: "Ours", kind: SHARED}) { ... on RememberPayload { memory { id } } } }',
+        secret=team.secrets[Role.ADMIN],
+    )
+    formed = await parley.run(
+        'mutation { saveGroup(input: {slug: "ours", name: "Ours"}) { ... on GroupPayload { group { id } } } }',
+        secret=team.secrets[Role.ADMIN],
+    )
+    written = await parley.run(
+        """mutation ($from: ID!, $to: ID!) {
+          sendAgentMessage(input: {fromAgentId: $from, toAgentId: $to, body: "Hi"}) {
+            ... on AgentMessagePayload { agentMessage { id } } } }""",
+        {"from": to_global(Prefix.AGENT, team.kyra.id), "to": team.agent_id},
+        secret=team.secrets[Role.ADMIN],
+    )
+    report = await Reports(desk).request("luke")
+    consulted = await consultation_ids(parley, team, desk)
+    entry = await parley.value("select id from inbox_entry where team_id = $1", team.id)
     return [
+        *collaborations,
+        to_global(Prefix.REPORT, report.id),
+        *consulted,
+        formed["saveGroup"]["group"]["id"],
+        told["remember"]["memory"]["id"],
         *routed["routeMessage"]["decision"].values(),
+        *await conversation_ids(parley, team),
+        written["sendAgentMessage"]["agentMessage"]["id"], to_global(Prefix.INBOX_ENTRY, entry),
         team.agent_id, team.key_id(Role.ADMIN), team_id, to_global(Prefix.TASK, task.id), contract,
-        *letters,
+        *letters, to_global(Prefix.ATTENTION, item), to_global(Prefix.ATTENTION_STEP, step),
     ]  # fmt: skip
+
+
+async def consultation_ids(parley: Parley, team: TeamKit, desk: Desk) -> list[str]:
+    """One id of each kind that a consultation has, a loop among them."""
+    given = {"requesterId": to_global(Prefix.AGENT, team.kyra.id), "question": "Who does the talking?"}
+    await desk.sql("""update team set flags = flags || '{"agent_collaboration": true}'""")
+    made = await parley.run(
+        """mutation ($input: RequestConsultationInput!) { requestConsultation(input: $input) {
+            ... on ConsultationPayload { consultation { id exchanges { nodes { id } } uses { nodes { id } } } } } }""",
+        {"input": given},
+        secret=team.secrets[Role.ADMIN],
+    )
+    one = made["requestConsultation"]["consultation"]
+    await desk.sql(
+        """insert into consultation_loop (id, team_id, consultation_id, kind, description, evidence)
+        select gen_random_uuid(), team_id, id, 'stall', '', '{}' from consultation where team_id = :team""",
+        team=team.id,
+    )
+    loop = await parley.value("select id from consultation_loop where team_id = $1", team.id)
+    parts = [part["id"] for name in ("exchanges", "uses") for part in one[name]["nodes"][:1]]
+    return [one["id"], *parts, to_global(Prefix.LOOP, loop)]
+
+
+async def conversation_ids(parley: Parley, team: TeamKit) -> list[str]:
+    """One id of each kind that a conversation with the default agent has, the decision who answers among them."""
+    started = await parley.run(
+        "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }",
+        secret=team.secrets[Role.ADMIN],
+    )
+    conversation = started["startConversation"]["conversation"]["id"]
+    said = await parley.run(
+        """mutation ($id: ID!) { sendMessage(input: {conversationId: $id, text: "Hi"}) { ... on SendMessagePayload {
+            sent { id decision { id } }
+            reply { id contributions { nodes { id } } conversation { participants { nodes { id } } } }
+        } } }""",
+        {"id": conversation},
+        secret=team.secrets[Role.ADMIN],
+    )
+    spoken, reply = said["sendMessage"]["sent"], said["sendMessage"]["reply"]
+    parts = [*reply["contributions"]["nodes"], *reply["conversation"]["participants"]["nodes"]]
+    return [conversation, spoken["id"], spoken["decision"]["id"], reply["id"], *(part["id"] for part in parts)]
 
 
 async def fingerprint(parley: Parley, team: TeamKit) -> Any:
@@ -130,6 +217,24 @@ async def fingerprint(parley: Parley, team: TeamKit) -> Any:
             (select json_agg(d order by d.id)::text from routing_decision d where team_id = $1),
             (select json_agg(p order by p.id)::text from routing_policy p where team_id = $1),
             (select json_agg(r order by r.id)::text from routing_rating r where team_id = $1),
+            (select json_agg(c order by c.id)::text from collaboration c where team_id = $1),
+            (select json_agg(s order by s.id)::text from collaboration_stage s where team_id = $1),
+            (select json_agg(p order by p.id)::text from collaboration_participant p where team_id = $1),
+            (select json_agg(r order by r.id)::text from report r where team_id = $1),
+            (select json_agg(c order by c.id)::text from conversation c where team_id = $1),
+            (select json_agg(p order by p.id)::text from conversation_participant p where team_id = $1),
+            (select json_agg(m order by m.id)::text from message m where team_id = $1),
+            (select json_agg(r order by r.id)::text from reply r where team_id = $1),
+            (select json_agg(c order by c.id)::text from contribution c where team_id = $1),
+            (select json_agg(m order by m.id)::text from memory m where team_id = $1),
+            (select json_agg(g order by g.id)::text from agent_group g where team_id = $1),
+            (select json_agg(m order by m.id)::text from agent_message m where team_id = $1),
+            (select json_agg(e order by e.id)::text from inbox_entry e where team_id = $1),
+            (select json_agg(i order by i.id)::text from attention_item i where team_id = $1),
+            (select json_agg(s order by s.id)::text from attention_step s where team_id = $1),
+            (select json_agg(c order by c.id)::text from consultation c where team_id = $1),
+            (select json_agg(e order by e.id)::text from consultation_exchange e where team_id = $1),
+            (select json_agg(l order by l.id)::text from consultation_loop l where team_id = $1),
             (select count(*) from event where team_id = $1)))""",
         team.id,
     )
@@ -139,33 +244,66 @@ async def test_no_query_or_mutation_reaches_another_team(parley: Parley) -> None
     other_id = (await parley.run("{ team { id } }", secret=parley.other.secrets[Role.ADMIN]))["team"]["id"]
     foreign_things = await foreign_ids(parley, parley.other, other_id)
     before = await fingerprint(parley, parley.other)
-    tried = set()
+    tried, no_form = set(), set()
 
-    for role in Role:
+    for role in sorted(Role, key=lambda role: role is not Role.ADMIN):
         for foreign in foreign_things:
             for root, verb in ((CORE.query_type, "query"), (CORE.mutation_type, "mutation")):
                 for name, document, variables in root_operations(root, verb, foreign):
+                    if (name, foreign) in no_form:  # not even an admin could ask so: the id is of another kind
+                        continue
                     tried.add(name)
                     answer = (await parley.post(document, variables, role=role)).json()
-                    assert_reveals_nothing(name, answer)
+                    if assert_reveals_nothing(name, answer) == "INVALID_INPUT":
+                        no_form.add((name, foreign))
 
     assert {"node", "nodes", "agents", "pauseAgent", "updateAgent", "revokeApiKey", "createApiKey"} <= tried
     assert {"task", "tasks", "delegateTask", "cancelTask", "claimTask", "completeTask", "replayDeadLetter"} <= tried
+    assert {"memories", "recallMemories", "remember", "forget"} <= tried
+    assert {"attention", "answerAttention", "assignAttention", "overrideRouting"} <= tried
+    assert {"groups", "saveGroup", "dissolveGroup"} <= tried
+    assert {"agentMessages", "sendAgentMessage", "broadcastAgentMessage", "acknowledgeInbox"} <= tried
     assert {"routingDecision", "routingDecisions", "routeMessage", "rateResponse", "recordRoutingOutcome"} <= tried
+    assert {"collaborationSession", "collaborationSessions", "startCollaboration", "cancelCollaboration"} <= tried
+    assert {"report", "reports", "requestReport"} <= tried
+    assert {"consultation", "consultations", "requestConsultation", "answerConsultation"} <= tried
+    assert {"clarifyConsultation", "rateConsultation"} <= tried
+    assert {"extendCollaboration", "decideSubtaskFailure", "submitStageOutput"} <= tried
     assert await fingerprint(parley, parley.other) == before
 
 
-def assert_reveals_nothing(name: str, answer: dict[str, Any]) -> None:
+async def test_an_agents_key_reads_no_conversation_that_it_takes_no_part_in(parley: Parley) -> None:
+    things = await conversation_ids(parley, parley.home)
+    tried = set()
+
+    for hidden in things:
+        for name, document, variables in root_operations(CORE.query_type, "query", hidden):
+            tried.add(name)
+            assert_reveals_nothing(name, (await parley.post(document, variables, role=Role.AGENT)).json())
+    listed = "{ conversations { totalCount } routingDecisions { totalCount } }"
+    seen_by_luke = await parley.run(listed, role=Role.AGENT)
+    kept = await parley.run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {"ids": things})
+
+    assert {"node", "nodes", "conversation", "conversations", "routingDecision"} <= tried
+    assert seen_by_luke == {"conversations": {"totalCount": 0}, "routingDecisions": {"totalCount": 0}}
+    assert [one["id"] for one in kept["nodes"]] == things
+
+
+def assert_reveals_nothing(name: str, answer: dict[str, Any]) -> str | None:
+    """Answers the code of the refusal, if it was one."""
     if "errors" in answer:
-        assert answer["errors"][0]["extensions"]["code"] in NO_SUCH_THING, (name, answer)
-        return
+        code: str = answer["errors"][0]["extensions"]["code"]
+        assert code in NO_SUCH_THING, (name, answer)
+        return code
     value = answer["data"][name]
     if isinstance(value, dict) and "nodes" in value:
         assert (value["nodes"], value["totalCount"]) == ([], 0), (name, answer)
     elif isinstance(value, dict):
         assert value.get("code") in NO_SUCH_THING, (name, answer)
+        return str(value["code"])
     else:
         assert value in FOUND_NOTHING, (name, answer)
+    return None
 
 
 async def test_no_subscription_follows_another_team(parley: Parley) -> None:
@@ -186,7 +324,7 @@ async def test_no_subscription_follows_another_team(parley: Parley) -> None:
                 )
                 assert any(code in answer.text for code in NO_SUCH_THING), (name, role, answer.text)
 
-    assert {"agentEvents", "taskEvents", "agentTaskEvents"} <= tried
+    assert {"agentEvents", "taskEvents", "agentTaskEvents", "inboxEvents", "collaborationEvents"} <= tried
 
 
 async def test_database_itself_refuses_a_link_across_teams(parley: Parley) -> None:

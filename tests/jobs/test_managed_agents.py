@@ -15,8 +15,16 @@ from sqlalchemy import select
 from app.config import Settings
 from app.db.engine import Database
 from app.inference.providers import Providers
+from app.managed.attention_tools import ATTENTION_TOOLS
+from app.managed.collaboration_tools import COLLABORATION_TOOLS
+from app.managed.consultation_tools import CONSULTATION_TOOLS
 from app.managed.execution import Execution
+from app.managed.memory_tools import MEMORY_TOOLS
+from app.managed.message_tools import MESSAGE_TOOLS
+from app.managed.report_tools import REPORT_TOOLS
+from app.managed.task_tools import TASK_TOOLS
 from app.tasks.models import Task, TaskStatus, ToolCall
+from app.tasks.tools import MANAGED_TOOLS
 from tests.fixtures.desk import Desk
 from tests.fixtures.openai_server import OpenAIServer, calls, fails, hangs, openai_server, says
 from tests.jobs.conftest import Pools
@@ -98,6 +106,13 @@ async def test_tools_are_offered_where_they_may_be_used(desk: Desk, offline: Cal
     assert await tool_calls(desk, narrow) == await tool_calls(desk, deepest) == []
     assert (deepest.depth, deepest.instructions, deepest.status) == (3, third, TaskStatus.COMPLETED)
     assert "delegate_task is not offered here" in (deepest.result or "")
+
+
+def test_the_tools_that_may_be_named_are_those_that_are_lent() -> None:
+    work, words = (*TASK_TOOLS, *REPORT_TOOLS, *COLLABORATION_TOOLS), (*MESSAGE_TOOLS, *CONSULTATION_TOOLS)
+    lent = (*work, *words, *MEMORY_TOOLS, *ATTENTION_TOOLS)
+
+    assert {tool.name for tool in lent} == MANAGED_TOOLS
 
 
 def _tool(agent: str, instructions: str) -> str:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, text
 
 from app.agents.models import AgentStatus
+from app.db.transaction import Transactions
+from app.events.models import Event
+from app.tasks.claiming import claim_managed
 from app.tasks.failures import Failure
-from app.tasks.models import Task, TaskStatus
+from app.tasks.models import Task, TaskAttempt, TaskStatus
 from app.tasks.run import Made, Run, RunFailed
 from app.tasks.sweeper import sweep
 from jobs.task_pool import TaskPool
-from tests.fixtures.desk import Desk
+from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.logs import logged
 from tests.jobs.conftest import Pools
 
@@ -285,3 +293,58 @@ async def test_an_archived_agents_tasks_end_as_dead_letters(desk: Desk) -> None:
     assert await desk.status(task, waiting) == ["failed", "failed"]
     assert [letter.reason.split(":")[0] for letter in await desk.letters()] == ["AGENT_ARCHIVED"]
     assert await desk.reserved() == 0
+
+
+SOMETHING = UUID(int=7)
+COLUMNS = [column.key for column in Task.__table__.columns]
+
+
+async def test_a_batch_is_claimed_as_one_task_is(desk: Desk, transaction: Transactions) -> None:
+    """Two ways to claim write the same: the columns of the task, its attempt and its event, but for ids and times."""
+    written = []
+    for batch in (True, False):
+        above = await desk.working("kyra", "luke")
+        task = await desk.delegate(None, "ada", parent=above)
+        async with transaction() as session:
+            # Every column says something; that there is no such conversation and session is of no account here.
+            await session.execute(text("set local session_replication_role = replica"))
+            dressed = await session.get_one(Task, task.id)
+            dressed.conversation_id = dressed.collaboration_id = SOMETHING
+            dressed.output_schema, dressed.allowed_agents = {"type": "object", "required": ["ä"]}, [SOMETHING]
+        if batch:
+            async with transaction.of_one_statement() as statement:
+                (answered,) = await claim_managed(statement, limit=3, lease_s=8, actor=ACTOR)
+            assert answered.id == task.id
+        else:
+            await desk.claim("ada", lease_s=8)
+        async with transaction() as session:
+            rows = [
+                await session.get_one(Task, task.id),
+                (await session.scalars(select(TaskAttempt).where(TaskAttempt.task_id == task.id))).one(),
+                (
+                    await session.scalars(select(Event).where(Event.task_id == task.id, Event.kind == "task.claimed"))
+                ).one(),
+            ]
+        claimed = rows[0]
+        if batch:
+            assert {name: getattr(answered, name) for name in COLUMNS} == {
+                name: getattr(claimed, name) for name in COLUMNS
+            }
+        assert claimed.claim_token is not None
+        assert claimed.deadline - claimed.started_at == timedelta(seconds=claimed.timeout_s)
+        assert claimed.lease_until - claimed.started_at == timedelta(seconds=8)
+        names = {str(above.id): "above", above.id.hex: "above", str(task.id): "task"}
+        written.append([_plain(row, names) for row in rows])
+        await desk.cancel(above)
+
+    assert written[0] == written[1]
+
+
+def _plain(row: Any, names: dict[str, str]) -> dict[str, str]:
+    """What a row says, without what differs in every row."""
+    ids = ("id", "claim_token", "budget_id", "position")
+    values = {column.key: getattr(row, column.key) for column in row.__mapper__.column_attrs if column.key not in ids}
+    shown = {name: str(value) for name, value in values.items() if not isinstance(value, datetime)}
+    for long, short in names.items():
+        shown = {name: value.replace(long, short) for name, value in shown.items()}
+    return shown

@@ -18,6 +18,7 @@ def test_healthy_installation(parley: Callable[..., Answer], database_url: str, 
         ["ok", "database"],
         ["ok", "pgvector"],
         ["ok", "migrations"],
+        ["ok", "errands"],
         ["ok", "clock"],
         ["ok", "Redis"],
     ]
@@ -73,6 +74,24 @@ def test_clocks_apart(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert findings[-1].subject == "clock"
     assert findings[-1].mend == "Switch on time synchronisation (NTP) on both machines."
+
+
+def test_an_errand_that_fails_again_and_again(parley: Callable[..., Answer], database_url: str, redis_url: str) -> None:
+    async def let_one_fail() -> None:
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("insert into team (id, slug, name) values (gen_random_uuid(), 'x', 'X')")
+        await connection.execute(
+            "insert into errand (id, team_id, kind, subject_id, failures, error) "
+            "select gen_random_uuid(), id, 'start_reply', id, 5, 'KeyError(1)' from team"
+        )
+        await connection.close()
+
+    asyncio.run(let_one_fail())
+    answer = parley("doctor", DATABASE_URL=database_url, REDIS_URL=redis_url)
+
+    assert answer.code == 1
+    assert "1 fail; start_reply failed 5 times: KeyError(1)" in answer.out
+    assert "→ Look for `an errand failed`" in answer.out
 
 
 def test_newer_database(parley: Callable[..., Answer], database_url: str, redis_url: str) -> None:

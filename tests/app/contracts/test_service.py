@@ -101,6 +101,21 @@ async def test_built_in_ones_are_there_once_cannot_be_deleted_and_are_brought_up
         assert {name: (all_of, retired) for name, all_of, retired in rows} == {"developer": (1, 0), "reviewer": (2, 1)}
 
 
+async def test_what_another_adds_meanwhile_is_left_in_place(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shelf.transaction() as session:
+        look = session.scalars
+
+        async def overtaken(*asked: Any) -> Any:
+            lacking = await look(*asked)
+            await shelf.find("developer")
+            return lacking
+
+        monkeypatch.setattr(session, "scalars", overtaken)
+        await service.add_built_in(session)
+
+    assert (await shelf.find("developer")).version == 1
+
+
 async def test_a_name_that_a_team_had_before_it_was_built_in_stays_the_teams(shelf: Shelf) -> None:
     await shelf.save("early")
     async with shelf.transaction() as session:

@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from app.dev import port
-from app.dev.postgres import make_data_folder
 
 READY_WITHIN_S = 60
 FAMILY = {
@@ -57,15 +56,6 @@ class Dev:
                 if name:
                     found[name] = process
         return found
-
-
-@pytest.fixture
-def made_folder(passable_folder: Path, fresh_cluster: Path) -> Path:
-    """A data folder that is not new, which saves the seconds of making it."""
-    folder = passable_folder / "data"
-    make_data_folder(folder)
-    subprocess.run(["cp", "-a", fresh_cluster, folder / "postgres"], check=True)
-    return folder
 
 
 @pytest.fixture

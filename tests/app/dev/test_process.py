@@ -15,8 +15,9 @@ from app.dev.process import KeptProcess, is_running
 from app.errors import Unavailable
 
 OWNER = """
-import os, sys, time
+import os, signal, sys, time
 from app.dev.process import KeptProcess
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs in the background ignore it
 program = KeptProcess(["/bin/sleep", "300"])
 print(program.pid, flush=True)
 time.sleep(300)

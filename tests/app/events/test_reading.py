@@ -127,9 +127,12 @@ async def test_memory_and_log_agree_on_who_is_told(database: Database, transacti
     tasks, agents = [new_id() for _ in range(4)], [new_id() for _ in range(4)]
     async with transaction() as session:
         for number in range(300):
-            root, parent, task = random.choices(tasks, k=3)
+            root, above, parent, task = random.choices(tasks, k=4)
             former = random.choice([None, random.choice(agents)])
-            subject = TaskSubject(task, root, random.choice([None, parent]), random.choice(agents), former)
+            creator = random.choice([None, *agents])
+            subject = TaskSubject(
+                task, root, random.choice([None, parent]), random.choice([None, above]), creator, former
+            )
             append(
                 session,
                 random.choice([EventKind.TASK_CREATED, EventKind.AGENT_UPDATED]),
@@ -137,6 +140,8 @@ async def test_memory_and_log_agree_on_who_is_told(database: Database, transacti
                 actor=SYSTEM,
                 agent_id=random.choice([None, *agents]),
                 task=random.choice([None, subject, subject]),
+                conversation_id=random.choice([None, tasks[0], tasks[1]]),
+                collaboration_id=random.choice([None, tasks[0], tasks[1]]),
                 changes={"n": number},
             )
     topics = [
@@ -146,6 +151,8 @@ async def test_memory_and_log_agree_on_who_is_told(database: Database, transacti
         *(Topic(TEAM, task_id=tasks[0], root_id=root) for root in tasks),
         Topic(TEAM, party_id=agents[0]),
         Topic(TEAM, frozenset({EventKind.TASK_CREATED}), party_id=agents[0]),
+        Topic(TEAM, conversation_id=tasks[0]),
+        Topic(TEAM, frozenset({EventKind.TASK_CREATED}), collaboration_id=tasks[1]),
         Topic(new_id(), task_id=tasks[0]),
     ]
     while (batch := await tail(database, (0, LAST_ID), 1000)).hidden:  # noqa: ASYNC110  other tests hide events, too

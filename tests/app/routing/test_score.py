@@ -48,7 +48,7 @@ def test_raising_a_signal_never_lowers_the_rank(
 ) -> None:
     chosen = data.draw(st.sampled_from(team))
     higher = data.draw(st.floats(getattr(chosen.signals, name), 1))
-    raised = replace(chosen, signals=replace(chosen.signals, **{name: higher}))
+    raised = chosen._replace(signals=replace(chosen.signals, **{name: higher}))
     policy = Policy(weights=weighed, threshold=data.draw(share), skill_floor=data.draw(share))
 
     before = [score.candidate.slug for score in ranked(team, weighed)]

@@ -52,6 +52,10 @@ async def test_cascade_follows_the_flags(board: Switchboard) -> None:
     assert 0 < gate.gate_latency_ms <= gate.router_latency_ms
     assert len((await board.stored(gate)).scores) == 3
     assert (await board.stored(direct)).scores == ()
+    for decision in (direct, named, router, gate):
+        [vector] = await board.embedder.embed([decision.query])
+        asked = "select embedder, embedding::float4[] from routing_vector where team_id = $1 and decision_id = $2"
+        assert await board.database.fetchrow(asked, board.team_id, decision.id) == (decision.embedder, list(vector))
 
 
 @pytest.mark.parametrize("flags", [ROUTER, GATE])

@@ -62,7 +62,6 @@ def test_random_graphs_stay_sound_and_always_finish(settings: Settings) -> None:
             max_examples=15,
             deadline=None,
             database=None,
-            derandomize=True,
             phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
         )
         @hypothesis.example(CHILD_WAITS_FOR_WHAT_WAITS_FOR_ITS_PARENT)

@@ -107,8 +107,8 @@ async def test_a_flag_that_is_off_refuses(desk: Desk) -> None:
 
 
 async def test_authority_only_narrows(desk: Desk) -> None:
+    await desk.agent("ada", tools=["search", "read"])
     top = await desk.working("kyra", "luke", tools=["search", "read"], may_ask=["ada"])
-    await desk.agent("ada")
 
     below = await desk.delegate(None, "ada", parent=top, tools=["search"])
     inherited = await desk.delegate(None, "ada", parent=top)
@@ -119,6 +119,17 @@ async def test_authority_only_narrows(desk: Desk) -> None:
     assert (below.allowed_tools, inherited.allowed_tools) == (["search"], ["read", "search"])
     assert below.allowed_agents == top.allowed_agents
     assert below.on_behalf_of == top.on_behalf_of == "a test"
+
+
+async def test_a_tool_that_nobody_has_is_refused_for_an_agent_whose_tools_are_known(desk: Desk) -> None:
+    await desk.agent("otto", runtime="external", tools=["search"])
+
+    with pytest.raises(InvalidInput, match=r"no agent of this team has delegate_tsak, read\. Luke has: ask_person, "):
+        await desk.delegate("kyra", "luke", tools=["read", "delegate_tsak", "delegate_task", "search"])
+    assert await desk.count() == 0
+    known = await desk.delegate("kyra", "luke", tools=["search", "delegate_task"])
+    own = await desk.delegate("kyra", "otto", tools=["read"])
+    assert (known.allowed_tools, own.allowed_tools) == (["delegate_task", "search"], ["read"])
 
 
 async def test_more_than_the_parent_has_left_is_exhausted(desk: Desk) -> None:

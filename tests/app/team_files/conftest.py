@@ -25,6 +25,7 @@ PAIR = """\
 name: Writers
 default_agent: writer
 context_variables: {min_words: 800, strict: true}
+runtime_variables: {word_count: number}
 agents:
   - name: writer
     role: Writes

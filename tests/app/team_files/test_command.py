@@ -12,6 +12,7 @@ from app.cli import main
 FILE = """\
 name: Writers
 context_variables: {min_words: 800}
+runtime_variables: {words: number}
 agents: [{name: writer}, {name: reviewer}]
 handoffs: [{from_agent: writer, to_agent: reviewer, condition: "words > {{ min_words }}"}]
 """
@@ -59,7 +60,9 @@ def test_a_dry_run_changes_nothing_not_even_the_team(run: Run, file: Path) -> No
 
 
 def test_problems_are_told_as_file_and_line(run: Run, file: Path) -> None:
-    file.write_text(FILE.replace("words > {{ min_words }}", "words > {{ min_wrds }}").replace("name: W", "nam: W"))
+    file.write_text(FILE.replace("words > {{ min_words }}", "words > {{ min_words").replace("name: W", "nam: W"))
+
+    unread = "'{{' begins a variable such as {{ min_words }} (column 9 of the condition)"
 
     code, _, complaint = run("team", "apply", file, "--team", "writers")
 
@@ -67,8 +70,14 @@ def test_problems_are_told_as_file_and_line(run: Run, file: Path) -> None:
     assert complaint.splitlines() == [
         f"{file}:1: name: is needed",
         f"{file}:1: nam: is not a known field; did you mean name?",
-        f"{file}:4: handoffs.0.condition: there is no context variable 'min_wrds'; did you mean 'min_words'?",
+        f"{file}:5: handoffs.0.condition: {unread}",
     ]
+
+    file.write_text(FILE.replace("words > {{ min_words }}", "words > {{ min_wrds }}"))
+    _, _, complaint = run("team", "apply", file, "--team", "writers")
+
+    unknown = "there is no variable 'min_wrds'; did you mean 'min_words'? (column 9 of the condition)"
+    assert complaint.splitlines() == [f"{file}:5: handoffs.0.condition: {unknown}"]
 
 
 def test_a_slip_of_the_pen_does_not_make_a_second_team(run: Run, file: Path) -> None:

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from app.agents.models import AgentRuntime, AgentType
 from app.db.transaction import Transactions
 from app.events.log import Actor
+from app.handoffs.condition.check import read
 from app.ids import new_id
 from app.team_files import service
 from app.team_files.export import export
 from app.team_files.parse import parse
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag
-from app.teams.models import AfterWork
+from app.teams.models import AfterWork, MessagePolicy
+from app.teams.variables import VariableKind
 from tests.app.team_files.conftest import Apply, Export
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +81,7 @@ def agents(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def files(draw: st.DrawFn) -> dict[str, Any]:
     slugs = draw(st.lists(SLUGS, min_size=1, max_size=4, unique=True))
-    conditions = draw(st.lists(FILLED.filter(lambda text: "{{" not in text and "}}" not in text), max_size=3))
+    conditions = draw(st.lists(FILLED.filter(lambda text: not read(text.strip(), {})[1]), max_size=3))
     rules = [
         {"from_agent": "any_agent", "to_agent": draw(st.sampled_from(slugs)), "condition": text, "priority": priority}
         for priority, text in enumerate(dict.fromkeys(map(str.strip, conditions)), start=1)
@@ -89,11 +91,14 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
         "description": draw(WORDS),
         "default_agent": draw(st.sampled_from(slugs)),
         "after_work_behavior": draw(st.sampled_from(AfterWork)).value,
+        "message_policy": draw(st.sampled_from(MessagePolicy)).value,
         "context_variables": draw(
             st.dictionaries(
                 st.from_regex(r"\A[a-z_][a-z0-9_]{0,8}\Z"), st.one_of(NUMBERS, st.booleans(), WORDS), max_size=5
             )
         ),
+        "runtime_variables": draw(st.dictionaries(st.just("measured"), st.sampled_from(VariableKind).map(str))),
+        "input_variables": {},
         "feature_flags": draw(st.dictionaries(st.sampled_from([flag.value for flag in FeatureFlag]), st.booleans())),
         "budgets": {"day_usd": draw(CAPS), "month_usd": draw(CAPS)},
         "agents": [{"slug": slug, **draw(agents())} for slug in slugs],

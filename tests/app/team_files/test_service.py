@@ -12,6 +12,7 @@ from app.agents.spec import AgentSpec
 from app.db.transaction import Transactions
 from app.errors import Conflict, InvalidInput
 from app.events.log import Actor
+from app.groups.service import groups_of
 from app.team_files.queries import agents_by_slug
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag
@@ -24,10 +25,74 @@ async def test_a_file_makes_the_whole_team(apply_file: Apply, export_file: Expor
     result = await apply_file(pair)
 
     assert result.created == ("writer", "reviewer")
-    assert result.changed_team_fields == ("context_variables", "default_agent")
+    assert result.changed_team_fields == ("context_variables", "runtime_variables", "default_agent")
     assert [rule.to_agent for rule in result.rule_changes.added] == ["reviewer"]
     assert await kinds() == ["agent.created", "agent.created", "team.updated", "team.handoff_rules_changed"]
     assert "default_agent: writer" in await export_file()
+
+
+GATE = """
+groups:
+  - {name: Readers, agents: [reviewer]}
+collaboration_templates:
+  - name: Gate
+    pattern: peer_review
+    participants:
+      - {agent: writer, role: worker, instructions: Be brief.}
+      - {group: Readers, role: reviewer}
+    max_rounds: 2
+    max_cost_usd: 0.25
+    review_timeout_seconds: 60
+"""
+
+
+async def test_rules_and_templates_name_groups_of_the_file(
+    apply_file: Apply, export_file: Export, kinds: Kinds, pair: str
+) -> None:
+    text = pair.replace("to_agent: reviewer", "to_group: readers") + GATE
+
+    result = await apply_file(text)
+    written = await export_file()
+    before = await kinds()
+
+    assert result.changed_team_fields[-2:] == ("groups", "collaboration_templates")
+    assert [rule.to_group for rule in result.rule_changes.added] == ["readers"]
+    assert "to_group: readers" in written
+    assert "collaboration_templates:\n  - pattern: peer_review\n" in written
+    for again in (text, written):
+        assert not (await apply_file(again)).changed
+    assert await kinds() == before
+    assert (await apply_file(text.replace("max_rounds: 2", "max_rounds: 3"))).changed_team_fields == (
+        "collaboration_templates",
+    )
+    for broken, line, path, words in (
+        (text.replace("to_group: readers", "to_group: raders"), 12, "handoffs.0.to_group", "did you mean 'readers'?"),
+        (text.replace("group: Readers", "group: Raders"), 21, "collaboration_templates.0.participants.1.group",
+         "there is no group 'raders'; did you mean 'readers'?"),
+        (text.replace("role: worker", "role: reviewer"), 19, "collaboration_templates.0.participants",
+         "needs exactly 1 participants with the role worker; there are 0"),
+        (text.replace("peer_review", "peer_revew"), 18, "collaboration_templates.0.pattern", "mean peer_review?"),
+        (text.replace("agent: writer, role", "agent: writer, group: Readers, role"), 20,
+         "collaboration_templates.0.participants.0.agent", "only one of them"),
+        (text.replace("max_rounds: 2", "threshold: 0.9"), 17, "collaboration_templates.0.options", "consensus only"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput) as refused:
+            await apply_file(broken)
+        assert [(one["line"], one["path"]) for one in refused.value.problems] == [(line, path)], broken
+        assert words in refused.value.problems[0]["message"]
+    assert await kinds() == [*before, "team.updated"]
+
+
+async def test_a_template_of_an_archived_agent_is_out_of_play(
+    apply_file: Apply, export_file: Export, pair: str
+) -> None:
+    await apply_file(pair + GATE)
+    await apply_file("name: Writers\nagents: [{name: writer}]\nhandoffs: []\ngroups: []", prune=True)
+
+    written = await export_file()
+
+    assert "collaboration_templates" not in written
+    assert not (await apply_file(written)).changed
 
 
 async def test_applying_again_changes_nothing_and_tells_nobody(apply_file: Apply, kinds: Kinds, pair: str) -> None:
@@ -143,7 +208,7 @@ async def test_an_archived_agent_keeps_its_slug(apply_file: Apply, kinds: Kinds,
     with pytest.raises(InvalidInput) as caught:
         await apply_file(pair)
 
-    assert [(problem["line"], problem["path"]) for problem in caught.value.problems] == [(8, "agents.1.slug")]
+    assert [(problem["line"], problem["path"]) for problem in caught.value.problems] == [(9, "agents.1.slug")]
     assert await kinds() == before
 
 
@@ -159,7 +224,7 @@ async def test_variables_that_staying_rules_use_cannot_be_taken_away(apply_file:
 
 async def test_rules_may_use_variables_that_the_team_already_has(apply_file: Apply, pair: str) -> None:
     await apply_file(pair)
-    rules = 'handoffs:\n  - {from_agent: a, to_agent: previous_agent, condition: "n > {{ %s }}"}\n'
+    rules = 'handoffs:\n  - {from_agent: a, to_agent: previous_agent, condition: "word_count > {{ %s }}"}\n'
 
     result = await apply_file("name: Writers\nagents: [{name: a}]\n" + rules % "min_words")
     with pytest.raises(InvalidInput) as caught:
@@ -176,7 +241,7 @@ async def test_a_bad_file_changes_nothing(apply_file: Apply, export_file: Export
     with pytest.raises(InvalidInput) as caught:
         await apply_file(pair.replace("role: Writes", "role: changed").replace("type: reviewer", "type: revewer"))
 
-    assert [(problem["line"], problem["path"]) for problem in caught.value.problems] == [(9, "agents.1.type")]
+    assert [(problem["line"], problem["path"]) for problem in caught.value.problems] == [(10, "agents.1.type")]
     assert (await export_file(), await kinds()) == before
 
 
@@ -234,3 +299,53 @@ async def test_status_is_not_the_files_business(
     result = await apply_file(pair)
 
     assert not result.changed
+
+
+GROUPED = """name: Writers
+agents:
+  - name: kyra
+  - name: luke
+  - name: writer_a
+groups:
+  - name: Front office
+    coordinator: kyra
+    agents: [writer_a, luke]
+  - slug: desk
+    name: The desk
+    parent: Front office
+    agents: [luke]
+"""
+
+
+async def test_groups_come_from_the_file_and_go_with_it(
+    transaction: Transactions, team: Team, apply_file: Apply, export_file: Export, kinds: Kinds
+) -> None:
+    first = await apply_file(GROUPED)
+    again = await apply_file(GROUPED)
+    async with transaction() as session:
+        saved = await groups_of(session, team.id)
+    back = await apply_file(await export_file())
+
+    assert first.changed_team_fields[-1] == "groups"
+    assert (again.changed, back.changed) == (False, False)
+    assert list(saved) == ["front-office", "desk"]
+    assert saved["front-office"].agents == ("luke", "writer-a")
+    assert saved["desk"].parent == "front-office"
+    assert (await apply_file("name: Writers\n")).changed is False
+    assert (await apply_file("name: Writers\ngroups: []\n")).changed_team_fields == ("groups",)
+    async with transaction() as session:
+        assert await groups_of(session, team.id) == {}
+    told = await kinds()
+    assert (told.count("group.saved"), told.count("group.dissolved")) == (2, 2)
+
+
+async def test_groups_that_do_not_fit_are_told_with_their_lines(apply_file: Apply, kinds: Kinds) -> None:
+    wrong = GROUPED.replace("parent: Front office", "parent: desk").replace("agents: [luke]", "agents: [lucke]")
+    with pytest.raises(InvalidInput) as refused:
+        await apply_file(wrong)
+
+    assert [(one["line"], one["path"]) for one in refused.value.problems] == [
+        (12, "groups.1.parent"),
+        (13, "groups.1.agents.0"),
+    ]
+    assert await kinds() == []

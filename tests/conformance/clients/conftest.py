@@ -53,7 +53,7 @@ def server(
     running.start()
     yield running
     running.end()
-    maintenance.execute(f"drop database {name} with (force)")
+    maintenance.drop_later(name)
 
 
 @pytest.fixture

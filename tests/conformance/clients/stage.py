@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -32,9 +31,10 @@ from app.documents import service as documents
 from app.events import partitions
 from app.events.log import SYSTEM
 from app.teams import service as teams
+from tests.fixtures.commands import Command
 
 FOLDER = Path(__file__).parent
-START_S = 30.0
+START_S = 90.0  # once a run everything is imported first
 PATIENCE_S = 30.0
 CREATE_AGENT = "mutation ($slug: String!) { createAgent(input: {slug: $slug, name: $slug}) { __typename } }"
 CREATED = "{ events(first: 100, where: {kind: {eq: AGENT_CREATED}}) { nodes { id cursor agent { slug } } } }"
@@ -63,18 +63,16 @@ class Server:
             "PARLEY_LOG_LEVEL": "warning",
         }
         self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Command | None = None
         self.port = 0
 
     def start(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        with open(self._log, "ab") as log:
-            command = [sys.executable, "-m", "app.cli", "serve", "--port", str(self.port)]
-            self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
+        self._process = Command("serve", "--port", str(self.port), environment=self._environment, log=self._log)
         deadline = monotonic() + START_S
         while not self._is_ready():
-            assert self._process.poll() is None, self._log.read_text()
+            assert self._process.runs(), self._log.read_text()
             assert monotonic() < deadline, self._log.read_text()
             sleep(0.05)
 

@@ -33,9 +33,10 @@ mutation ($id: ID!) {
 async def test_new_key_works_with_its_role(parley: Parley) -> None:
     made = (await parley.run(CREATE, {"input": {"name": "grafana", "role": "ANALYST"}}))["createApiKey"]
 
-    viewer = (await parley.run("{ viewer { name role team { slug } } }", secret=made["secret"]))["viewer"]
+    viewer = (await parley.run("{ viewer { name role permissions team { slug } } }", secret=made["secret"]))["viewer"]
 
-    assert viewer == {"name": "grafana", "role": "ANALYST", "team": {"slug": "home"}}
+    reads = ["READ_TEAM", "READ_EVENTS"]
+    assert viewer == {"name": "grafana", "role": "ANALYST", "permissions": reads, "team": {"slug": "home"}}
     assert made["secret"].startswith(made["apiKey"]["prefix"])
     assert made["apiKey"]["live"] is True
 

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clock import now
 from app.config import Flags
-from app.embeddings.embedder import DIMENSIONS
 from app.ids import new_id
 from app.routing.models import RoutingCandidate, RoutingDecision, RoutingMode, RoutingPolicy, RoutingRating
 from app.routing.router import Reason
@@ -24,8 +23,8 @@ from tests.fixtures.parley import Parley
 __all__ = ["decided", "desk", "graph", "seeded"]
 AVAILABILITY = "availability { available activeTasks activeConversations estimatedWaitSeconds reason }"
 RECORD = """
-  since firstChoices selections ratings meanStars tasksEnded tasksCompleted successShare attempts medianAttemptSeconds
-  p95AttemptSeconds attemptCost medianResponseSeconds p95ResponseSeconds answerCost
+  since firstChoices selections ratings meanStars tasksEnded tasksCompleted successShare attempts workSeconds toolCalls
+  medianAttemptSeconds p95AttemptSeconds attemptCost medianResponseSeconds p95ResponseSeconds answerCost
 """
 EXPERTS = """
 query ($skills: [String!]!, $exclude: [ID!], $first: Int! = 10) {
@@ -73,8 +72,8 @@ async def decided(desk: Desk) -> Decided:
                 RoutingDecision(
                     id=key, team_id=desk.team_id, created_at=at, mode=RoutingMode.GATE, reason=Reason.SKILL_MATCH,
                     policy_id=policy_id, asked_strategy=Strategy.TOP_K, strategy=Strategy.TOP_K,
-                    ensemble_allowed=True, threshold=6_000, skill_floor=3_500, k=3, query="Who?", embedding=[0.0] *
-                    DIMENSIONS, embedder="none", selected_agent_id=chosen[0], selected_agent_ids=chosen, confidence=0,
+                    ensemble_allowed=True, threshold=6_000, skill_floor=3_500, k=3, query="Who?", embedder="none",
+                    selected_agent_id=chosen[0], selected_agent_ids=chosen, confidence=0,
                     fallback_used=False, complexity=0, complexity_length=0, complexity_steps=0,
                     complexity_technical_depth=0, complexity_reasoning=0, complexity_constraints=0, suggested_tier=0,
                     selected_tier=0, selected_model="offline", estimated_cost=0, router_latency_ms=0.0, **more,

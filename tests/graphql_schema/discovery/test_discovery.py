@@ -137,6 +137,11 @@ async def test_track_record_counts_what_lies_in_the_window(parley: Parley, desk:
             "update task_attempt set started_at = ended_at - make_interval(secs => :s) where task_id = :id",
             s=seconds, id=task.id,
         )  # fmt: skip
+    await desk.sql(
+        "insert into tool_call (id, team_id, task_id, attempt_id, name) "
+        "select gen_random_uuid(), team_id, task_id, id, 'look' from task_attempt where task_id = :id",
+        id=task.id,
+    )
     await desk.fail(await desk.working("kyra", "luke"), may_pass=False, cost="0.05")
     await desk.cancel(await desk.delegate("kyra", "luke"))
     record = f"query ($since: Moment) {{ agents {{ nodes {{ slug trackRecord(since: $since) {{ {RECORD} }} }} }} }}"
@@ -149,6 +154,7 @@ async def test_track_record_counts_what_lies_in_the_window(parley: Parley, desk:
     assert month["luke"] == {
         "since": month["luke"]["since"], "firstChoices": 2, "selections": 3, "ratings": 3, "meanStars": 11 / 3,
         "tasksEnded": 4, "tasksCompleted": 3, "successShare": 0.75, "attempts": 4, "medianAttemptSeconds": 2,
+        "workSeconds": pytest.approx(6, abs=5), "toolCalls": 1,
         "p95AttemptSeconds": pytest.approx(2.9), "attemptCost": 0.35, "medianResponseSeconds": 2,
         "p95ResponseSeconds": pytest.approx(2.9), "answerCost": 0.25,
     }  # fmt: skip
@@ -156,7 +162,19 @@ async def test_track_record_counts_what_lies_in_the_window(parley: Parley, desk:
         ("meanStars", "successShare", "medianAttemptSeconds", "p95AttemptSeconds", "medianResponseSeconds",
          "p95ResponseSeconds")
     )  # fmt: skip
-    zero = dict.fromkeys(("ratings", "tasksEnded", "tasksCompleted", "attempts", "attemptCost", "answerCost"), 0)
+    zero = dict.fromkeys(
+        (
+            "ratings",
+            "tasksEnded",
+            "tasksCompleted",
+            "attempts",
+            "workSeconds",
+            "toolCalls",
+            "attemptCost",
+            "answerCost",
+        ),
+        0,
+    )
     since = month["kyra"]["since"]
     assert month["kyra"] == {"since": since, "firstChoices": 1, "selections": 2, **zero, **nothing}
     week, year = (await read("-P7D"))["luke"], (await read("-P365D"))["luke"]

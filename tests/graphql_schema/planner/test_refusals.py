@@ -280,7 +280,7 @@ async def test_a_cursor_of_another_order_is_refused(graph: Graph) -> None:
 
 
 @given(cut=st.integers(0, 200), junk=st.text(max_size=8), order=st.sampled_from(ORDERS), flip=st.integers(0, 200))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_damaged_cursors_are_taken_or_refused_but_never_an_error_of_ours(
     graph: Graph, cut: int, junk: str, order: str, flip: int
 ) -> None:
@@ -300,7 +300,7 @@ async def test_damaged_cursors_are_taken_or_refused_but_never_an_error_of_ours(
     texts=st.lists(st.text(max_size=30), min_size=1, max_size=4),
     how=st.sampled_from(["eq", "contains", "startsWith", "gt"]),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_text_is_compared_or_refused_but_never_an_error_of_ours(
     graph: Graph, texts: list[str], how: str
 ) -> None:

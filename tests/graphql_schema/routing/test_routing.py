@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import asyncpg
 import pytest
 from graphql import get_named_type, is_leaf_type
 
 from app.auth.roles import Role
+from app.events.cursor import decode
 from app.ids import Prefix, to_global
 from graphql_schema.schema import schema
 from tests.fixtures.parley import Parley
@@ -50,6 +52,9 @@ subscription ($agent: ID, $fallbacks: Boolean!, $after: Cursor) {
 }
 """
 
+REVOKE = "mutation ($id: ID!) { revokeApiKey(input: {apiKeyId: $id}) { __typename } }"
+TOLD = "{ events(where: {kind: {eq: ROUTING_DECIDED}}, orderBy: [{field: AT}]) { nodes { cursor } } }"
+
 
 @pytest.fixture
 async def gated(parley: Parley) -> Parley:
@@ -86,6 +91,41 @@ async def test_sixteen_callers_lose_no_decision_and_make_none_twice(gated: Parle
     assert await gated.value("select count(*) from event where kind = 'routing.decided'") == len(made)
     assert await gated.value("select count(*) from routing_policy") == 1
     assert await gated.value("select bool_and(router_latency_ms >= gate_latency_ms) from routing_decision")
+
+
+async def test_written_at_once_it_keeps_the_promises_of_a_transaction(gated: Parley) -> None:
+    asked = {"text": "Please do a code review", "idempotencyKey": "once"}
+    first = await route(gated, **asked)
+    older = await asyncpg.connect(gated.settings.database_url)
+    transaction = older.transaction()
+    await transaction.start()
+    await older.execute("select pg_current_xact_id()")
+
+    beside = await route(gated, text="Another code review")
+    again, other = await route(gated, **asked), await route(gated, **asked | {"text": "Something else"})
+    await transaction.rollback()
+    await older.close()
+    await gated.settled()
+
+    # While an older write was under way, the place is before both.
+    told = (await gated.run(TOLD, role=Role.ADMIN))["events"]["nodes"]
+    earlier, later = (decode(event["cursor"], gated.home.id) for event in told)
+    assert decode(first["eventCursor"], gated.home.id) <= earlier
+    assert earlier <= decode(beside["eventCursor"], gated.home.id) < later
+    assert again == first
+    assert other["code"] == "IDEMPOTENCY_CONFLICT"
+
+
+async def test_key_that_died_writes_nothing(gated: Parley) -> None:
+    asked = {"input": {"text": "Please do a code review"}}
+    await gated.run(ROUTE, asked, role=Role.INTEGRATOR)
+    await gated.run(REVOKE, {"id": gated.home.key_id(Role.INTEGRATOR)})
+
+    [error] = await gated.errors(ROUTE, asked, role=Role.INTEGRATOR)
+
+    assert error["extensions"]["code"] == "UNAUTHENTICATED"
+    assert await gated.value("select count(*) from routing_decision") == 1
+    assert await gated.value("select count(*) from event where kind = 'routing.decided'") == 1
 
 
 async def test_why_not_and_explanation_read_well(gated: Parley) -> None:

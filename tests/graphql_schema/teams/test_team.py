@@ -74,6 +74,16 @@ async def test_file_is_applied_once_and_then_changes_nothing(parley: Parley) -> 
     assert (second["changed"], second["created"], second["unchanged"]) == (False, [], ["kyra", "ada"])
 
 
+async def test_the_team_is_read_as_a_file_that_changes_nothing(parley: Parley) -> None:
+    await parley.run(APPLY, {"file": FILE})
+
+    written = (await parley.run("{ teamFile { text } }", role=Role.ANALYST))["teamFile"]["text"]
+    again = (await parley.run(APPLY, {"file": written}))["applyTeam"]
+
+    assert "description: Where we live" in written
+    assert (again["changed"], sorted(again["unchanged"])) == (False, ["ada", "kyra", "luke"])
+
+
 async def test_bad_file_names_line_and_field_and_changes_nothing(parley: Parley) -> None:
     bad = FILE.replace("    name: Ada", "    name: Ada\n    status: sleepy")
 

@@ -162,7 +162,9 @@ async def test_what_is_wrong_with_one_operation_does_not_touch_its_siblings(
         assert await socket.numbers(1) == [1]
 
 
-async def test_a_completed_subscription_is_silent_and_its_id_free(connect: Connect, writer: Writer) -> None:
+async def test_a_completed_subscription_is_silent_and_its_id_free(
+    parley: Parley, connect: Connect, writer: Writer
+) -> None:
     start = await writer.say(0)
     async with connect() as socket:
         await socket.subscribe(TEAM_EVENTS, {"after": start})
@@ -174,6 +176,7 @@ async def test_a_completed_subscription_is_silent_and_its_id_free(connect: Conne
         last = await writer.say(1)
         assert await socket.silent(0.3)
 
+        await parley.settled()
         await socket.subscribe(TEAM_EVENTS, {"after": start})
 
         assert await socket.numbers(1) == [1]
