@@ -444,7 +444,8 @@ async def test_every_pattern_on_the_offline_model(sessions: Sessions, desk: Desk
 
 async def test_managed_and_external_agents_side_by_side(sessions: Sessions, desk: Desk, worker: None) -> None:
     """In every pattern, max's own program and managed agents take turns; it works on whatever comes, in any order."""
-    await desk.agent("max", runtime="external")
+    for slug in ("max", "max2"):
+        await desk.agent(slug, runtime="external")
     approved = {"verdict": "approved", "feedback": "Fine."}
     developed = {"status": "completed", "changes": NOTHING, "summary": "Parsed."}
     reviewed = {"verdict": "approved", "findings": [], "summary": "Good.", "verification": PASSED}
