@@ -101,10 +101,10 @@ async def test_another_policy_is_simulated_and_used(dashboard: Dashboard) -> Non
     await expect(page.get_by_role("button", name="Use these settings")).to_have_count(0)
 
     await page.get_by_label("Skill match").fill("0.1")
+    await expect(page.locator("[name=weight-pastPerformance]")).not_to_have_value("0.25")
     weights = [float(await page.locator(f"[name=weight-{name}]").input_value()) for name in _WEIGHTS]
     assert round(sum(weights), 6) == 1
-    await page.get_by_label("Threshold").fill("1")
-    await page.get_by_label("Skill floor").fill("1")
+    await page.evaluate(_TWO_AT_ONCE)
     await expect(page.get_by_role("link", name=MENU)).to_have_attribute("href", f"#/routing/{decision['id']}")
     await dashboard.accessible(page)
     await page.get_by_role("button", name="Use these settings").click()
@@ -112,8 +112,9 @@ async def test_another_policy_is_simulated_and_used(dashboard: Dashboard) -> Non
     await page.get_by_role("button", name="Make version 2").click()
 
     await expect(page.get_by_role("button", name="Use these settings")).to_have_count(0)
-    used = (await dashboard.run("{ routingPolicy { version note threshold weights { skillMatch } } }"))["routingPolicy"]
-    assert used == {"version": 2, "note": "A trial", "threshold": 1, "weights": {"skillMatch": 0.1}}
+    used = await dashboard.run("{ routingPolicy { version note threshold skillFloor weights { skillMatch } } }")
+    now = {"version": 2, "note": "A trial", "threshold": 1, "skillFloor": 1, "weights": {"skillMatch": 0.1}}
+    assert used == {"routingPolicy": now}
     await page.goto(f"{dashboard.server.url}/#/team?tab=policy")
     await page.get_by_role("button", name="Use version 1 again").click()
     await page.get_by_role("button", name="Make version 3").click()
@@ -126,4 +127,9 @@ async def test_another_policy_is_simulated_and_used(dashboard: Dashboard) -> Non
     await expect(empty.get_by_role("button", name="Use these settings")).to_have_count(0)
 
 
+_TWO_AT_ONCE = """() => ["threshold", "skillFloor"].forEach((name) => {
+  const slider = document.querySelector(`[name=${name}]`);
+  slider.value = 1;
+  for (const kind of ["input", "change"]) slider.dispatchEvent(new Event(kind, { bubbles: true }));
+})"""  # before the page is drawn again
 _WEIGHTS = ("skillMatch", "pastPerformance", "personalityFit", "loadBalance")

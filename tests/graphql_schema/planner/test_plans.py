@@ -144,8 +144,8 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
 
 async def test_a_statement_that_takes_too_long_is_a_typed_refusal(seeded: tuple[str, Seed], valkey: Any) -> None:
     url, seed = seeded
-    text = "{ " + HEAVY % (HEAVY % ("agents(first: 100) { nodes { id } }")) + " }"
-    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150) as hurried:
+    text = "{ " + HEAVY % (HEAVY % (HEAVY % ("agents(first: 100) { nodes { id } }"))) + " }"
+    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150, max_cost=10**9) as hurried:
         answer = await hurried.run(text)
 
         assert answer.status == 504

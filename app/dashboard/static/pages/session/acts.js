@@ -65,7 +65,7 @@ const DIALOGS = {
     return asked(`Decide on “${stage.name}”`, page,
       h('p', { class: 'dialog-text' }, `${stage.agent.name}, attempt ${stage.attempt} of ${MOST_ATTEMPTS}: ${stage.error ?? 'failed'}`),
       form({ submit: 'Decide', kind: shown.choice === 'ABORT' ? 'danger' : 'primary', busy: page.isBusy(DECIDE.field), trouble: shown.trouble, onsubmit: (values) => send(page, DECIDE, { stageId: stage.id, decision: values.decision, agentId: values.agentId || null, reason: values.reason }, 'Decided') },
-        field({ label: 'What becomes of it', name: 'decision', options: choices, value: shown.choice, onchange: (event) => page.set({ dialog: { ...shown, choice: event.target.value } }) }),
+        field({ label: 'What becomes of it', name: 'decision', options: choices, value: shown.choice, onchange: (event) => page.set({ dialog: { ...page.state.dialog, choice: event.target.value } }) }),
         shown.choice === 'REASSIGN' && field({ label: 'Who takes over', name: 'agentId', options: free.map((agent) => [agent.id, agent.name]), error: shown.trouble?.problem('agentId') }),
         field({ label: 'Reason', name: 'reason', maxlength: 500 })));
   },

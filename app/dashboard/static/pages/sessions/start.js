@@ -27,15 +27,17 @@ const seat = (role, agentId) => ({ key: (number += 1), role, agentId });
 /** Drawn while page.state.start is set: { pattern, seats, trouble }. */
 export function startDialog(agents, page) {
   const { pattern = 'SUPERVISOR_WORKER', seats = cast('SUPERVISOR_WORKER', agents), trouble } = page.state.start;
-  const set = (changes) => page.set({ start: { pattern, seats, trouble, ...changes } });
   if (!page.state.start.seats) page.state.start = { pattern, seats };
+  // What was chosen last, not what was drawn last: two fields may change before the next frame.
+  const set = (changes) => page.set({ start: { ...page.state.start, ...changes } });
+  const reseat = (change) => set({ seats: change(page.state.start.seats) });
   const consensus = pattern === 'CONSENSUS';
   return dialog({ title: 'Start a session', class: 'wide', key: 'start', onclose: () => page.set({ start: null }) },
-    form({ submit: 'Start', busy: page.isBusy(START.field), trouble, onsubmit: (values) => start(page, values, { pattern, seats }) },
+    form({ submit: 'Start', busy: page.isBusy(START.field), trouble, onsubmit: (values) => start(page, values) },
       field({ label: 'Pattern', name: 'pattern', value: pattern, options: Object.keys(PATTERNS).map((one) => [one, words(one)]), hint: PATTERNS[pattern].text, onchange: ({ target }) => set({ pattern: target.value, seats: cast(target.value, agents), trouble: null }) }),
       field({ label: 'Goal', name: 'goal', rows: 2, required: true, maxlength: 20_000, error: trouble?.problem('goal') }),
       field({ label: 'Context', name: 'context', rows: 2, maxlength: 50_000, hint: 'Background that all of them are told.', error: trouble?.problem('context') }),
-      participants(agents, seats, set, trouble),
+      participants(agents, seats, reseat, trouble),
       consensus && field({ label: 'Options, one in each line', name: 'options', rows: 2, placeholder: 'yes\nno', error: trouble?.problem('options') }),
       h('div', { class: 'field-row' },
         field({ label: 'At most, US dollars', name: 'maxCostUsd', type: 'number', min: 0.01, max: 10_000, step: 0.01, value: '0.50', error: trouble?.problem('maxCostUsd') }),
@@ -46,19 +48,21 @@ export function startDialog(agents, page) {
       pattern === 'SUPERVISOR_WORKER' && checkbox({ label: 'Plan, build, review, report', name: 'template', hint: 'An architect plans, developers build, reviewers judge: it needs a lead, workers and reviewers.' })));
 }
 
-function participants(agents, seats, set, trouble) {
-  const change = (key, changes) => set({ seats: seats.map((one) => (one.key === key ? { ...one, ...changes } : one)) });
+function participants(agents, seats, reseat, trouble) {
+  const change = (key, changes) => reseat((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)));
+  const another = (all) => seat(all.at(-1)?.role ?? 'WORKER', agents.find((agent) => !all.some((one) => one.agentId === agent.id))?.id);
   return h('fieldset', { class: 'cast', key: 'cast' },
     h('legend', null, 'Participants, in their order'),
     seats.map((one, index) => h('div', { class: 'cast-row', key: one.key },
       field({ label: 'Agent', name: `agent-${one.key}`, options: agents.map((agent) => [agent.id, agent.name]), value: one.agentId, onchange: ({ target }) => change(one.key, { agentId: target.value }), error: trouble?.problem(`participants.${index}`) }),
       field({ label: 'Role', name: `role-${one.key}`, options: ROLES.map((role) => [role, words(role)]), value: one.role, onchange: ({ target }) => change(one.key, { role: target.value }) }),
       field({ label: 'Its own instructions', name: `own-${one.key}`, maxlength: 20_000 }),
-      iconButton(`Remove participant ${index + 1}`, 'close', () => set({ seats: seats.filter((other) => other.key !== one.key) }), { disabled: seats.length === 1 }))),
-    button('Add a participant', () => set({ seats: [...seats, seat(seats.at(-1)?.role ?? 'WORKER', agents.find((agent) => !seats.some((one) => one.agentId === agent.id))?.id)] }), { kind: 'quiet', icon: 'plus', disabled: seats.length >= MOST }));
+      iconButton(`Remove participant ${index + 1}`, 'close', () => reseat((all) => all.filter((other) => other.key !== one.key)), { disabled: seats.length === 1 }))),
+    button('Add a participant', () => reseat((all) => [...all, another(all)]), { kind: 'quiet', icon: 'plus', disabled: seats.length >= MOST }));
 }
 
-async function start(page, values, { pattern, seats }) {
+async function start(page, values) {
+  const { pattern, seats } = page.state.start;
   const options = (values.options ?? '').split('\n').map((one) => one.trim()).filter(Boolean);
   const input = {
     pattern, goal: values.goal, context: values.context,
