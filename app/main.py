@@ -64,7 +64,7 @@ class Process:
 
     def __init__(self, settings: Settings) -> None:
         core = schema._schema
-        self.settings = settings
+        self.settings, self.closing = settings, asyncio.Event()
         self.database, self.redis = Database(settings), Redis(settings)
         self.tailer = Tailer(self.database, settings)
         self.ringer = Ringer(self.redis, self.tailer.wake)
@@ -85,6 +85,7 @@ class Process:
             routing,
             Simulator(self.database),
             Library(self.database, self.transaction, embedder, self.redis),
+            self.closing,
         )
         hub = Hub(core, services, self.tailer)
         self.executor = Executor(core, services, hub, self.keys)
@@ -94,7 +95,6 @@ class Process:
         self.authenticator = Authenticator(self.database, self.redis, settings)
         self.connections = OpenConnections(settings.max_sockets_per_key)
         self.health = Health(self.database, self.redis, {"events": self.tailer.check})
-        self.closing = asyncio.Event()
 
     def endpoint(self) -> GraphQLEndpoint:
         page = graphiql.page() if self.settings.graphiql else None
@@ -152,7 +152,7 @@ class Process:
             log.info("api stopped")
 
     def begin_closing(self) -> None:
-        """End the event streams, and say that this process takes no more work."""
+        """End the event streams and the waits, and say that this process takes no more work."""
         self.health.closing = True
         self.closing.set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ class Services:
     routing: Routing
     simulator: Simulator
     library: Library
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the process is about to end
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -166,17 +167,18 @@ def _worker_id(context: Context, input: ClaimTaskInput) -> UUID:
 
 
 async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
-    """Until there is a task or the wait is over. Neither a transaction nor a connection is held meanwhile."""
+    """Until there is a task, the wait is over or this process ends. Neither a transaction nor a connection is held."""
     if not 0 <= input.wait_seconds <= MOST_WAIT_S:
         raise InvalidInput.of("waitSeconds", f"must be 0 to {MOST_WAIT_S}")
     agent_id, services = _worker_id(context, input), context.services
     _lease(input.lease_seconds)
     for _ in range(int(input.wait_seconds / _POLL_S)):
-        if await queries.has_work(
+        if services.closing.is_set() or await queries.has_work(
             services.database, team_id=context.principal.team_id, agent_id=agent_id, types=input.types
         ):
             return
-        await asyncio.sleep(_POLL_S)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(services.closing.wait(), _POLL_S)
 
 
 @mutation(

@@ -6,34 +6,46 @@ import asyncio
 
 import asyncpg
 import httpx
+from sqlalchemy import update
 
+from app.agents.models import Agent, AgentRuntime
 from app.auth.roles import Role
 from tests.fixtures.installation import GRACE_S, Installation
 from tests.fixtures.streams import TEAM_EVENTS, connected, event_stream
 
+CLAIM = """mutation { claimTask(input: {waitSeconds: 10}) {
+  ... on ClaimTaskPayload { task { id } } ... on Refusal { message } } }"""
 PAUSE = "mutation ($id: ID!) { pauseAgent(input: {agentId: $id}) { __typename } }"
 
 
-async def test_open_streams_end_at_once_and_are_asked_to_come_back(installation: Installation) -> None:
+async def test_streams_and_waits_end_at_once_and_clients_are_asked_to_come_back(installation: Installation) -> None:
     secret = installation.team.secrets[Role.ANALYST]
+    async with installation.transaction() as session:
+        mine = update(Agent).where(Agent.team_id == installation.team.id)
+        await session.execute(mine.values(runtime=AgentRuntime.EXTERNAL))
     async with (
         httpx.AsyncClient(base_url=installation.server.url) as client,
         event_stream(client, secret, TEAM_EVENTS) as events,
         connected(installation.server.socket_url) as following,
-        connected(installation.server.socket_url) as idle,
+        connected(installation.server.socket_url) as waiting,
         connected(installation.server.socket_url) as stranger,
     ):
         await anext(events)
-        for socket in (following, idle):
-            await socket.init(secret)
+        for socket, role in ((following, Role.ANALYST), (waiting, Role.AGENT)):
+            await socket.init(installation.team.secrets[role])
         await following.subscribe(TEAM_EVENTS)
         await following.caught_up()
+        await waiting.subscribe(CLAIM, id="claim")
+        await waiting.subscribe("{ team { slug } }", id="later")
+        assert (await waiting.receive("later"))["type"] == "next"  # so the claim is under way
 
         stopping = asyncio.create_task(asyncio.to_thread(installation.server.terminate))
-        codes = [await socket.close_code() for socket in (following, idle, stranger)]
+        claimed = await waiting.receive("claim")
+        codes = [await socket.close_code() for socket in (following, waiting, stranger)]
         rest = [name async for name, _ in events]
         took = await stopping
 
+    assert claimed["payload"] == {"data": {"claimTask": {"task": None}}}
     assert codes == [1012, 1012, 1012]
     assert "complete" not in rest
     assert took < GRACE_S / 2
