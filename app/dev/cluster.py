@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -89,8 +90,9 @@ def free_of_orphans(folder: Path) -> None:
         return
     orphans = _servers_in(folder)
     for process in orphans:
-        if not any(parent.pid == process.ppid() for parent in orphans):
-            process.send_signal(signal.SIGINT)
+        with suppress(psutil.NoSuchProcess):  # they may be ending already
+            if not any(parent.pid == process.ppid() for parent in orphans):
+                process.send_signal(signal.SIGINT)
     psutil.wait_procs(orphans, timeout=ORPHAN_PATIENCE_S)
     kill_all(process for process in orphans if is_running(process))
     pid_file.unlink(missing_ok=True)

@@ -87,8 +87,8 @@ def _standard_input(text: str) -> int:
     return source
 
 
-def _keep(program: int, stop_signals: list[int], grace_s: float) -> int:
-    """Wait for the program's end; once the owner is gone, send one signal after the other, `grace_s` apart."""
+def _listen() -> tuple[int, list[int]]:
+    """A descriptor that can be read after each signal, and where those that ask us to stop are noted."""
     bell, ring = os.pipe()
     os.set_blocking(ring, False)
     asked: list[int] = []
@@ -96,6 +96,11 @@ def _keep(program: int, stop_signals: list[int], grace_s: float) -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return bell, asked
+
+
+def _keep(program: int, stop_signals: list[int], grace_s: float, bell: int, asked: list[int]) -> int:
+    """Wait for the program's end; once the owner is gone, send one signal after the other, `grace_s` apart."""
     left = [*stop_signals, signal.SIGKILL]
     watched, deadline = [0, bell], float("inf")
     while True:
@@ -121,13 +126,14 @@ def main() -> None:
         os.set_inheritable(descriptor, False)
     source = _standard_input(spec["input"])
     keeper = os.getpid()
+    bell, asked = _listen()  # before the owner is told the pid: from then on it may ask us to stop
     program = os.fork()
     if program == 0:
         _become(spec, keeper, source)
     os.close(source)
     os.write(1, f"{program}\n".encode())
     os.close(1)
-    code = _keep(program, spec["stop_signals"], spec["grace_s"])
+    code = _keep(program, spec["stop_signals"], spec["grace_s"], bell, asked)
     if spec["sweep"]:
         shutil.rmtree(spec["sweep"], ignore_errors=True)
     sys.exit(code)

@@ -68,6 +68,13 @@ def test_stop_asks_before_it_forces(tmp_path: Path) -> None:
     assert 0.4 <= time.monotonic() - started < 5
 
 
+def test_stop_right_after_the_start() -> None:
+    """It counts from the moment that the owner knows the program."""
+    codes = {KeptProcess(["/bin/sleep", "300"]).stop() for _ in range(20)}
+
+    assert codes == {128 + signal.SIGTERM}
+
+
 def test_exit_code_is_the_programs_own() -> None:
     assert KeptProcess(["/bin/sh", "-c", "exit 7"]).wait(10) == 7
 
