@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -42,12 +42,22 @@ class Services:
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the process is about to end
 
 
+Left = Callable[[], Awaitable[None]]
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
+    """`left` ends when the client has: what waits for long asks. Over a WebSocket it is cancelled without asking."""
+
     principal: Principal
     document: Document
     variables: dict[str, Any]
     services: Services
+    left: Left = never
     loaders: dict[tuple[Hashable, ...], DataLoader[UUID, Any]] = field(default_factory=dict)
 
 

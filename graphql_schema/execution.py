@@ -14,7 +14,7 @@ from app.auth.principal import Principal
 from app.auth.queries import DEAD_KEY, living
 from app.errors import AppError, Unauthenticated
 from graphql_schema.answer import Answer, Operation
-from graphql_schema.context import Context, Services
+from graphql_schema.context import Context, Left, Services, never
 from graphql_schema.errors import formatted, masked
 from graphql_schema.planner.errors import TooCostly
 from graphql_schema.planner.plan import Plan
@@ -53,14 +53,14 @@ class Executor:
         cost: int = operation.prepared.cost
         return cost
 
-    async def execute(self, operation: Operation, principal: Principal) -> Answer:
+    async def execute(self, operation: Operation, principal: Principal, left: Left = never) -> Answer:
         try:
             cost = self.cost(operation, principal)
             prepared: Prepared = operation.prepared
             if prepared.plan is not None:
                 data = await self._services.planner.run(prepared.plan, principal, prepared.variables)
                 return Answer(b'{"data":' + data + b"}", cost=cost)
-            return await self._execute_in_python(operation, prepared, principal)
+            return await self._execute_in_python(operation, prepared, principal, left)
         except AppError as error:
             return from_app_error(error)
         except Exception as error:
@@ -110,10 +110,12 @@ class Executor:
             raise TooCostly(cost, self._services.settings.max_cost)
         return Prepared(variables, plan, rendering, cost)
 
-    async def _execute_in_python(self, operation: Operation, prepared: Prepared, principal: Principal) -> Answer:
+    async def _execute_in_python(
+        self, operation: Operation, prepared: Prepared, principal: Principal, left: Left
+    ) -> Answer:
         if operation.type is OperationType.QUERY:
             await self._require_live(principal)
-        context = Context(principal, operation.document, prepared.variables, self._services)
+        context = Context(principal, operation.document, prepared.variables, self._services, left)
         result = execute(
             self.core,
             operation.document.ast,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from app.agents.models import AgentRuntime
 from app.agents.spec import Strict, text
 from app.auth.roles import Permission
 from app.contracts.documents import require_document
-from app.errors import InvalidInput
+from app.errors import InvalidInput, Unavailable
 from app.ids import Prefix, from_global
 from app.tasks import queries, tool_calls, transitions
 from app.tasks.delegation import MAX_ARTIFACTS, Reference
@@ -172,13 +171,23 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
         raise InvalidInput.of("waitSeconds", f"must be 0 to {MOST_WAIT_S}")
     agent_id, services = _worker_id(context, input), context.services
     _lease(input.lease_seconds)
-    for _ in range(int(input.wait_seconds / _POLL_S)):
-        if services.closing.is_set() or await queries.has_work(
-            services.database, team_id=context.principal.team_id, agent_id=agent_id, types=input.types
-        ):
-            return
-        with suppress(TimeoutError):
-            await asyncio.wait_for(services.closing.wait(), _POLL_S)
+    if input.wait_seconds == 0:
+        return
+    closing, left = asyncio.ensure_future(services.closing.wait()), asyncio.ensure_future(context.left())
+    try:
+        for _ in range(int(input.wait_seconds / _POLL_S)):
+            if await queries.has_work(
+                services.database, team_id=context.principal.team_id, agent_id=agent_id, types=input.types
+            ):
+                return
+            await asyncio.wait((closing, left), timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
+            if left.done():  # a task claimed now would be nobody's until its lease runs out
+                raise Unavailable("The client left before there was a task.")
+            if closing.done():
+                return
+    finally:
+        closing.cancel()
+        left.cancel()
 
 
 @mutation(

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from graphql_schema.transport.refusals import HttpRefusal
-from graphql_schema.transport.sse import Message, Receive
+from graphql_schema.transport.sse import Message, Receive, disconnected
 
 TIMEOUT_S = 30.0
 T = TypeVar("T")
@@ -36,7 +36,7 @@ async def read_body(receive: Receive, announced: bytes | None, most: int) -> byt
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
     """What the work answers; when the client leaves first the work is cancelled and ClientGone raised."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(_gone(receive))
+    working, leaving = asyncio.create_task(work), asyncio.create_task(disconnected(receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -46,11 +46,6 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         working.cancel()
         leaving.cancel()
         await asyncio.wait((working, leaving))
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _read_rest(receive: Receive, message: Message, most: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import structlog
@@ -13,6 +14,7 @@ from app.auth.principal import Principal
 from app.config import Settings
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation, refusal
+from graphql_schema.context import Left, never
 from graphql_schema.transport.authentication import Authenticator
 from graphql_schema.transport.body import unless_gone
 from graphql_schema.transport.connections import OpenConnections
@@ -24,7 +26,7 @@ from graphql_schema.transport.negotiation import NOT_ACCEPTABLE, Media, negotiat
 from graphql_schema.transport.rate_limit import RateLimiter
 from graphql_schema.transport.refusals import HttpRefusal
 from graphql_schema.transport.request import GraphQLRequest, names_operation
-from graphql_schema.transport.sse import EventStream, Receive, Send
+from graphql_schema.transport.sse import EventStream, Receive, Send, disconnected
 
 log = structlog.get_logger(__name__)
 WATCHED_POINTS = 1_000  # for less, waiting for a client to leave costs more than it can save
@@ -111,15 +113,18 @@ class GraphQLEndpoint(Endpoint):
         exchange.media = media
 
     async def _executed(self, exchange: Exchange, operation: Operation, principal: Principal) -> Answer:
-        """What costs much and changes nothing is stopped when the client leaves; raises ClientGone then."""
+        """What costs much and changes nothing is stopped when the client leaves; raises ClientGone then. A mutation
+        asks by itself."""
+        if operation.type is OperationType.MUTATION:
+            return await self._execute(operation, principal, partial(disconnected, exchange.receive))
         work = self._execute(operation, principal)
-        if operation.type is not OperationType.QUERY or self._executor.cost(operation, principal) < WATCHED_POINTS:
+        if self._executor.cost(operation, principal) < WATCHED_POINTS:
             return await work
         return await unless_gone(exchange.receive, work)
 
-    async def _execute(self, operation: Operation, principal: Principal) -> Answer:
+    async def _execute(self, operation: Operation, principal: Principal, left: Left = never) -> Answer:
         try:
-            answer = await self._deadlines.keep(self._executor.execute(operation, principal))
+            answer = await self._deadlines.keep(self._executor.execute(operation, principal, left))
         except TimeoutError:
             return self._timed_out(operation)
         if answer.status == 401:

@@ -12,6 +12,7 @@ from app.config import Settings
 from app.errors import AppError, RateLimited
 from app.observability import metrics
 from graphql_schema.answer import Answer, Document, Operation
+from graphql_schema.context import Left
 from graphql_schema.transport.documents import Documents
 from graphql_schema.transport.limits import variables_problem
 from graphql_schema.transport.persisted import PersistedDocuments
@@ -29,8 +30,8 @@ FREE_CHARS = 2_000
 class Executor(Protocol):
     core: GraphQLSchema
 
-    async def execute(self, operation: Operation, principal: Principal) -> Answer:
-        """Run a query or mutation; never raises."""
+    async def execute(self, operation: Operation, principal: Principal, left: Left = ...) -> Answer:
+        """Run a query or mutation; never raises. `left` ends when the client does."""
 
     def cost(self, operation: Operation, principal: Principal) -> int:
         """The points that an operation costs; raises AppError to refuse it."""

@@ -7,11 +7,13 @@ import time
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from sqlalchemy import text
 
 from app.auth.roles import Role
 from app.ids import Prefix, to_global
+from app.observability import metrics
 from graphql_schema.tasks.work import MOST_WAIT_S
 from tests.fixtures.parley import Parley
 from tests.graphql_schema.tasks.conftest import DELEGATE, Do
@@ -237,6 +239,28 @@ async def test_a_claim_waits_for_work_without_holding_a_connection(work: Parley,
     assert held == 0
     assert claimed["task"]["title"] == "Compare caches"
     assert time.monotonic() - started < MOST_WAIT_S
+
+
+async def test_nothing_is_claimed_for_a_client_that_left_while_it_waited(work: Parley, delegate: Do) -> None:
+    asked = "select count(*) from pg_stat_activity where query like '%task.waiting_for = 0%and agent.status%'"
+    answered = metrics.REQUESTS.labels("http", "mutation", "ok")._value
+    before = answered.get()
+    async with httpx.AsyncClient(base_url=work.url) as client:
+        mine = {"Authorization": f"Bearer {work.home.secrets[Role.AGENT]}"}
+        waiting = "mutation { claimTask(input: {waitSeconds: 10}) { __typename } }"
+        posting = asyncio.create_task(client.post("/graphql", json={"query": waiting}, headers=mine))
+        async with asyncio.timeout(10):
+            while await work.value(asked) < 2:  # noqa: ASYNC110  itself, and that of the claim
+                await asyncio.sleep(0.02)
+        posting.cancel()
+        await asyncio.wait([posting])
+
+    await delegate()
+
+    async with asyncio.timeout(10):
+        while answered.get() < before + 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert await work.value("select status from task") == "pending"
 
 
 async def test_a_managed_agent_is_not_claimed_for(work: Parley, claim: Do) -> None:
