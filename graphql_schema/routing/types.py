@@ -108,8 +108,8 @@ class WhyNot:
     place: int | None = strawberry.field(description="Its rank, from 1; null when it was no candidate.")
     overall: float | None = strawberry.field(description="Its score, 0 to 1; null when it was no candidate.")
     behind: float | None = strawberry.field(
-        description="How much its score lacks to that of the agent selected first; negative when it is higher. Null when "
-        "one of the two was not scored."
+        description="How much its score lacks to that of the agent selected first; negative when it is higher. "
+        "Null when one of the two was not scored."
     )
     costliest_signal: RoutingSignal | None = strawberry.field(
         description="The signal by which it lost most; null when it lost by none."
