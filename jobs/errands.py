@@ -12,7 +12,7 @@ from app.collaborations import transitions as collaborations
 from app.config import Settings
 from app.consultations import transitions as consultations
 from app.conversations.answering import Answering
-from app.conversations.handoffs import service as handoffs
+from app.conversations.handoffs import lapses as handoffs
 from app.errands.models import ErrandKind
 from app.errands.service import Do
 from app.interventions import answering as interventions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.collaborations.models import CollaborationPattern, CollaborationTemplate, OnFailure, StageStatus
+from app.collaborations.models import CollaborationPattern, CollaborationTemplate, OnFailure
 from app.collaborations.patterns import (
     brainstorm,
     consensus,
@@ -15,7 +15,7 @@ from app.collaborations.patterns import (
     supervisor_worker,
     workflow,
 )
-from app.collaborations.patterns.state import Fail, Stage, State, Step
+from app.collaborations.patterns.state import Fail, State, Step
 
 MOST_ATTEMPTS = 3  # of one stage: the first, and two more that somebody decided on
 PATTERNS: dict[CollaborationPattern, Callable[[State], Step]] = {
@@ -55,7 +55,3 @@ def next_step(
         tried = f" (tried {hopeless.attempt} times)" if hopeless.attempt > 1 else ""
         return Fail("STAGE_FAILED", f"'{hopeless.name}' failed{tried}: {hopeless.why}")
     return (TEMPLATES[template] if template else PATTERNS[pattern])(state)
-
-
-def is_failure(stage: Stage) -> bool:
-    return stage.status not in {StageStatus.WORKING, StageStatus.COMPLETED}

@@ -58,6 +58,21 @@ async def leave(session: AsyncSession, conversation: Conversation, agent_ids: Co
             tell(session, EventKind.CONVERSATION_AGENT_LEFT, conversation, actor, agent_id=agent_id)
 
 
+async def make_primary(session: AsyncSession, conversation: Conversation, agent_id: UUID, actor: Actor) -> None:
+    """Let an agent have the conversation; who had it stays as the source of a handoff."""
+    if conversation.primary_agent_id == agent_id:
+        return
+    await join(session, conversation, [agent_id], actor, bounded=False)  # nothing keeps it from a return
+    await session.flush()
+    known = {one.agent_id: one for one in await rows(session, conversation)}
+    former: ConversationParticipant | None = known.get(conversation.primary_agent_id)
+    if former is not None:
+        former.role = ParticipantRole.HANDOFF_SOURCE
+        await session.flush()  # there is one primary agent at every moment
+    known[agent_id].role = ParticipantRole.PRIMARY
+    conversation.primary_agent_id = agent_id
+
+
 async def takes_part(session: AsyncSession, conversation: Conversation, agent_id: UUID) -> bool:
     return any(one.agent_id == agent_id and one.left_at is None for one in await rows(session, conversation))
 

@@ -110,12 +110,6 @@ class KeptProcess:
             self._keeper.stdin.close()
 
 
-def family_of(pid: int) -> list[psutil.Process]:
-    """The process and all that stem from it; empty when it has ended."""
-    program = _found(pid)
-    return [program, *_children_of(program)] if program else []
-
-
 def _found(pid: int) -> psutil.Process | None:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid)

@@ -81,7 +81,7 @@ def why_not(
         SignalGap(
             signal, value, getattr(winner.candidate.signals, signal) if winner else None, getattr(weights, signal)
         )
-        for signal, value in vars(score.candidate.signals).items()
+        for signal, value in score.candidate.signals._asdict().items()
     )
     behind = None if winner is None else round(winner.overall - score.overall, 8)
     cost = None if winner is None else cost_it_the_place(score, winner, weights)

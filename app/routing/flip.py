@@ -50,7 +50,7 @@ def _gains(signals: Signals, old: Weights, new: Weights) -> dict[str, int]:
     """By how much each signal's share of the score grows, in hundred-millionths."""
     return {
         name: units(value) * (units(getattr(new, name)) - units(getattr(old, name)))
-        for name, value in vars(signals).items()
+        for name, value in signals._asdict().items()
     }
 
 

@@ -28,7 +28,7 @@ def packed(candidates: Iterable[Candidate], ids: Mapping[str, UUID]) -> dict[str
 def pack(signals: Signals, place: int) -> int:
     """`place` counts from 1; the first wins among equal scores."""
     number = 0
-    for value in vars(signals).values():
+    for value in signals:
         number = number << SIGNAL_BITS | units(value)
     return number << PLACE_BITS | max(PLACES + 1 - place, 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MOST_EXAMPLES = 50  # of one agent; the newest count
 
@@ -13,13 +14,15 @@ class Skill:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class Traits:
-    """Each 0 to 1."""
+class Traits(NamedTuple):
+    """Each 0 to 1. A tuple, because every query looks up how each agent's traits fit it."""
 
     formality: float = 0.5
     humor: float = 0.5
     technical_depth: float = 0.5
+
+
+EVEN = Traits()
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class AgentProfile:
     name: str
     role: str = ""
     skills: tuple[Skill, ...] = ()
-    traits: Traits = Traits()
+    traits: Traits = EVEN
     examples: tuple[str, ...] = ()  # queries that it answered well, newest first
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
@@ -21,37 +21,31 @@ def units(value: float) -> int:
     return round(value * UNITS)
 
 
-@dataclass(frozen=True, init=False)
-class Signals:
-    """Each 0 to 1, kept to four decimals; what comes in beyond them is cut to the range."""
-
+class _Signals(NamedTuple):
     skill_match: float
     past_performance: float
     personality_fit: float
     load_balance: float
 
-    def __init__(
-        self, skill_match: float, past_performance: float, personality_fit: float, load_balance: float
-    ) -> None:
-        for name, value in zip(_NAMES, (skill_match, past_performance, personality_fit, load_balance), strict=True):
-            object.__setattr__(self, name, kept(name, value))
+
+class Signals(_Signals):
+    """Each 0 to 1, kept to four decimals; what comes in beyond them is cut to the range. A tuple, as candidates and
+    scores are: a query has one for each agent, and a team may have a thousand."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, skill_match: float, past_performance: float, personality_fit: float, load_balance: float
+    ) -> Signals:
+        given = (skill_match, past_performance, personality_fit, load_balance)
+        return cls.of_kept(*map(kept, cls._fields, given))
 
     @classmethod
     def of_kept(
         cls, skill_match: float, past_performance: float, personality_fit: float, load_balance: float
     ) -> Signals:
-        """Of values that `kept` made: a query has one for each agent, and a team may have a thousand."""
-        made = cls.__new__(cls)
-        vars(made).update(
-            skill_match=skill_match,
-            past_performance=past_performance,
-            personality_fit=personality_fit,
-            load_balance=load_balance,
-        )
-        return made
-
-
-_NAMES = tuple(field.name for field in fields(Signals))
+        """Of values that `kept` made."""
+        return tuple.__new__(cls, (skill_match, past_performance, personality_fit, load_balance))
 
 
 def kept(name: str, value: float) -> float:
@@ -111,12 +105,13 @@ def _in_units(weights: Weights) -> tuple[int, ...]:
 
 def _points(signals: Signals, weights: tuple[int, ...]) -> int:
     """Without a loop: a team may have a thousand agents."""
-    skill, past, personality, load = weights
+    match, past, fit, free = signals
+    of_match, of_past, of_fit, of_free = weights
     return (
-        round(signals.skill_match * UNITS) * skill
-        + round(signals.past_performance * UNITS) * past
-        + round(signals.personality_fit * UNITS) * personality
-        + round(signals.load_balance * UNITS) * load
+        round(match * UNITS) * of_match
+        + round(past * UNITS) * of_past
+        + round(fit * UNITS) * of_fit
+        + round(free * UNITS) * of_free
     )
 
 
@@ -129,7 +124,7 @@ def explanation(score: Score, weights: Weights) -> str:
     """One sentence with each signal, its weight, and the skills that matched."""
     parts = ", ".join(
         f"{name.replace('_', ' ')} {shown(value)} × {shown(getattr(weights, name))}"
-        for name, value in vars(score.candidate.signals).items()
+        for name, value in score.candidate.signals._asdict().items()
     )
     skills = ", ".join(score.candidate.matching_skills) or "no skill"
     return f"{score.candidate.name} scores {shown(score.overall)} ({parts}); {skills} matched."
@@ -139,7 +134,7 @@ def cost_it_the_place(loser: Score, winner: Score, weights: Weights) -> tuple[st
     """The signal by which the loser lost most, and how much of the score that was; None when it lost by none."""
     behind = {
         name: (units(getattr(winner.candidate.signals, name)) - units(value)) * units(getattr(weights, name)) / UNITS**2
-        for name, value in vars(loser.candidate.signals).items()
+        for name, value in loser.candidate.signals._asdict().items()
     }
     name = max(behind, key=lambda key: behind[key])
     return (name, behind[name]) if behind[name] > 0 else None

@@ -55,7 +55,9 @@ class CreateAgentInput(MutationInput):
     type: AgentType = strawberry.field(
         default=AgentType.GENERAL, description="What kind of work the agent is made for."
     )
-    custom_type: str | None = strawberry.field(default=UNSET, description="The type's own name, with type CUSTOM only.")
+    custom_type: str | None = strawberry.field(
+        default=UNSET, description="The type's own name, 1 to 63 characters, with type CUSTOM only."
+    )
     tools: list[str] = strawberry.field(
         default_factory=list, description="Names of the tools that the agent may use; up to 50."
     )
@@ -85,7 +87,7 @@ class UpdateAgentInput(MutationInput):
     skills: list[SkillInput] | None = strawberry.field(default=UNSET, description="All skills, best first; up to 50.")
     type: AgentType | None = strawberry.field(default=UNSET, description="What kind of work the agent is made for.")
     custom_type: str | None = strawberry.field(
-        default=UNSET, description="The type's own name, with type CUSTOM only; null removes it."
+        default=UNSET, description="The type's own name, 1 to 63 characters, with type CUSTOM only; null removes it."
     )
     tools: list[str] | None = strawberry.field(default=UNSET, description="All tools that the agent may use; up to 50.")
     model_tier: int | None = strawberry.field(

@@ -89,8 +89,8 @@ class AnswerAttentionInput(MutationInput):
     )
     cap_usd: Usd | None = strawberry.field(
         default=None,
-        description="The new cap in US dollars, more than the present one, to raise a budget; only for that. It needs "
-        "the right to configure the team.",
+        description="The new cap, more than the present one and up to 1,000,000 US dollars, to raise a budget; only "
+        "for that. It needs the permission CONFIGURE_TEAM.",
     )
     agent_id: strawberry.ID | None = strawberry.field(
         default=None, description="Who is asked instead, to redirect a consultation; only for that."

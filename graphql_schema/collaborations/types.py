@@ -85,9 +85,11 @@ class CollaborationSession(Node):
     )
     error_code: str | None = column(
         "Why it did not complete, for programs: STAGE_FAILED, ABORTED, ROUNDS_EXHAUSTED, COST_LIMIT, TIME_LIMIT or "
-        "CANCELLED.", filter=True, group=True,
+        "CANCELLED; null otherwise.", filter=True, group=True,
     )  # fmt: skip
-    error: str | None = column("Why it did not complete, for people.", name="error_message", filter=True)
+    error: str | None = column(
+        "Why it did not complete, for people; null otherwise.", name="error_message", filter=True
+    )
     cost: Usd = expression("What its tasks have cost so far: the sum over all of them.", _sum_of_tasks("cost"))
     tokens_used: int = expression("Tokens that its tasks have used so far, in all.", _sum_of_tasks("tokens_used"))
     on_behalf_of: str = column("Who started it: the key's name, or the task's from which it was started.", filter=True)
@@ -179,8 +181,8 @@ class CollaborationStage(Node):
     superseded: bool = column("Whether it failed and another attempt took its place.", filter=True, group=True)
     output: str = column("What was made: the result, or how far it came. Empty while nothing was.", filter=True)
     data: JSON | None = column("The output as data, such as a verdict or a vote; null without any.")
-    error_code: str | None = column("Why it was not done, for programs.", filter=True, group=True)
-    error: str | None = column("Why it was not done, for people.", name="error_message", filter=True)
+    error_code: str | None = column("Why it was not done, for programs; null otherwise.", filter=True, group=True)
+    error: str | None = column("Why it was not done, for people; null otherwise.", name="error_message", filter=True)
     tokens_used: int = column(
         "Tokens that it used with the tasks below it, once it has ended.", filter=True, order=True, aggregate=True
     )

@@ -67,7 +67,9 @@ class Consultation(Node):
         "Whether the specialist answered; its mean is the success rate. Null before the end.",
         filter=True, group=True, aggregate=True,
     )  # fmt: skip
-    summary: str | None = column("The beginning of the last answer, or why it was closed; up to 500 characters.")
+    summary: str | None = column(
+        "The beginning of the last answer, or why it was closed; up to 500 characters. Null before."
+    )
     rating: int | None = column(
         "How much the answer helped, 1 to 5, by the agent that asked; null: not rated.",
         filter=True, order=True, group=True, aggregate=True,

@@ -40,7 +40,7 @@ publish_enum(
         models.ReplyStatus.RUNNING: "The chosen agents work on it.",
         models.ReplyStatus.COMPLETED: "It became a message.",
         models.ReplyStatus.FAILED: "Nobody could answer; a system message says why.",
-        models.ReplyStatus.CANCELLED: "Another message interrupted it, or the conversation was closed.",
+        models.ReplyStatus.CANCELLED: "It was stopped, another message interrupted it, or the conversation was closed.",
     },
 )
 publish_enum(

@@ -66,7 +66,7 @@ class AgentMessage(Node):
         "Who it is for; null unless direct.", prefix=Prefix.AGENT, filter=True, group=True
     )
     task_id: strawberry.ID | None = column(
-        "The task that it is about; in a task's channel that task.", prefix=Prefix.TASK, filter=True
+        "The task that it is about, in a task's channel that task; null: none.", prefix=Prefix.TASK, filter=True
     )
     reply_to_id: strawberry.ID | None = column(
         "The message that it answers; null: none.", prefix=Prefix.AGENT_MESSAGE, filter=True

@@ -229,7 +229,7 @@ def _part(part: simulation.AgentPart) -> SimulatedAgent:
 
 
 def _signals(signals: Signals) -> SimulatedSignals:
-    return SimulatedSignals(**vars(signals))
+    return SimulatedSignals(**signals._asdict())
 
 
 def _among(info: Info) -> Among:

@@ -93,7 +93,9 @@ class RoutingSignalGap:
         description="That of the agent selected first, 0 to 1; null when that one was not scored."
     )
     weight: float = strawberry.field(description="How much the signal counted, 0 to 1.")
-    lost: float | None = strawberry.field(description="What it cost of the score; negative: what it won.")
+    lost: float | None = strawberry.field(
+        description="What it cost of the score; negative: what it won. Null where `chosen` is."
+    )
 
     @classmethod
     def of(cls, gap: SignalGap) -> RoutingSignalGap:
@@ -106,7 +108,8 @@ class WhyNot:
     place: int | None = strawberry.field(description="Its rank, from 1; null when it was no candidate.")
     overall: float | None = strawberry.field(description="Its score, 0 to 1; null when it was no candidate.")
     behind: float | None = strawberry.field(
-        description="How much its score lacks to that of the agent selected first; negative when it is higher."
+        description="How much its score lacks to that of the agent selected first; negative when it is higher. "
+        "Null when one of the two was not scored."
     )
     costliest_signal: RoutingSignal | None = strawberry.field(
         description="The signal by which it lost most; null when it lost by none."
@@ -169,7 +172,7 @@ class RoutingDecision(Node):
     model: str = column("The model of that tier.", name="selected_model", filter=True, order=True, group=True)
     tier_override_reason: str | None = column("Why it is another tier than suggested; null: it is not.", filter=True)
     estimated_cost: Usd = column("What the answer was estimated to cost.", filter=True, order=True, aggregate=True)
-    actual_cost: Usd | None = column("What it cost, once told.", filter=True, order=True, aggregate=True)
+    actual_cost: Usd | None = column("What it cost; null until told.", filter=True, order=True, aggregate=True)
     gate_latency_ms: float | None = column(
         "Milliseconds that the ExpertGate took; null when it was not asked.", filter=True, order=True, aggregate=True
     )
@@ -177,9 +180,11 @@ class RoutingDecision(Node):
         "Milliseconds from the call to the decision, embedding included.", filter=True, order=True, aggregate=True
     )
     response_ms: int | None = column(
-        "Milliseconds until the answer, once told.", filter=True, order=True, aggregate=True
+        "Milliseconds until the answer; null until told.", filter=True, order=True, aggregate=True
     )
-    outcome: models.RoutingOutcome | None = column("What became of it, once told.", filter=True, order=True, group=True)
+    outcome: models.RoutingOutcome | None = column(
+        "What became of it; null until told.", filter=True, order=True, group=True
+    )
     rating: float | None = column(
         "Mean rating of its answers, 0 (one star) to 1 (five); null while nobody has rated.",
         filter=True, order=True, aggregate=True,
@@ -187,16 +192,16 @@ class RoutingDecision(Node):
     embedder: str = column("What made the message's vector.", filter=True, group=True)
     created_at: DateTime = column("When it was decided.", filter=True, order=True, group=True, aggregate=True)
     conversation_id: strawberry.ID | None = column(
-        "The conversation, where the caller named one.", prefix=Prefix.CONVERSATION, filter=True, group=True
+        "The conversation; null: the caller named none.", prefix=Prefix.CONVERSATION, filter=True, group=True
     )
     message_id: strawberry.ID | None = column(
-        "The message, where the caller named one.", prefix=Prefix.MESSAGE, filter=True
+        "The message; null: the caller named none.", prefix=Prefix.MESSAGE, filter=True
     )
     selected_agent_id: strawberry.ID | None = column(
-        "The agent selected first.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent selected first; null when nobody could answer.", prefix=Prefix.AGENT, filter=True, group=True
     )
     current_agent_id: strawberry.ID | None = column(
-        "The agent that had the conversation, where the caller named one.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent that had the conversation; null when none was named.", prefix=Prefix.AGENT, filter=True, group=True
     )
     default_agent_id: strawberry.ID | None = column(
         "The team's default agent at that time; null when it was not active.", prefix=Prefix.AGENT, filter=True

@@ -78,7 +78,9 @@ class DelegateTaskInput(MutationInput):
         default_factory=list,
         description=f"Tasks that must complete before this one starts; at most {MAX_DEPENDENCIES}.",
     )
-    context: str = strawberry.field(default="", description="What helps to understand it.")
+    context: str = strawberry.field(
+        default="", description=f"What helps to understand it, up to {MAX_INSTRUCTIONS:,} characters."
+    )
     expected_output: str = strawberry.field(
         default="", description="What the result should look like, up to 10,000 characters."
     )
@@ -102,12 +104,14 @@ class DelegateTaskInput(MutationInput):
     max_tool_calls: int = strawberry.field(
         default=10, description="How many tool calls one attempt may make, 0 to 10,000."
     )
-    timeout_seconds: int = strawberry.field(default=120, description="How long one attempt may take, 1 to 86,400.")
+    timeout_seconds: int = strawberry.field(
+        default=120, description="How long one attempt may take, 1 to 86,400 seconds."
+    )
     model_tier: int | None = strawberry.field(default=None, description="Tier of model, 0 to 2; null: the assignee's.")
     budget_usd: Usd | None = strawberry.field(
         default=None,
-        description="Reserved for it and for what it delegates, from the parent's budget or the team's. Left out: the "
-        "installation's usual amount, below a parent at most half of what is left.",
+        description="Reserved for it and for what it delegates, from the parent's budget or the team's: above 0 to "
+        "1,000,000 US dollars. Left out: the installation's usual amount, below a parent at most half of what is left.",
     )
     tools: list[str] | None = strawberry.field(
         default=None,
@@ -140,9 +144,15 @@ class ReplayDeadLetterInput(MutationInput):
     instructions: str | None = strawberry.field(
         default=UNSET, description=f"Other instructions, 1 to {MAX_INSTRUCTIONS:,} characters."
     )
-    context: str | None = strawberry.field(default=UNSET, description="Another context.")
-    expected_output: str | None = strawberry.field(default=UNSET, description="Another expected output.")
-    input_artifacts: list[str] | None = strawberry.field(default=UNSET, description="Other references.")
+    context: str | None = strawberry.field(
+        default=UNSET, description=f"Another context, up to {MAX_INSTRUCTIONS:,} characters."
+    )
+    expected_output: str | None = strawberry.field(
+        default=UNSET, description="Another expected output, up to 10,000 characters."
+    )
+    input_artifacts: list[str] | None = strawberry.field(
+        default=UNSET, description=f"Other references, at most {MAX_ARTIFACTS}."
+    )
     contract: str | None = strawberry.field(
         default=UNSET, description="Another contract, or the same in the version that counts now."
     )
@@ -150,11 +160,17 @@ class ReplayDeadLetterInput(MutationInput):
         default=UNSET, description=f"What it is given as data instead; {_CONTRACT_INPUT_TEXT}"
     )
     priority: TaskPriority | None = strawberry.field(default=UNSET, description="Another priority.")
-    max_tokens: int | None = strawberry.field(default=UNSET, description="Another limit of tokens.")
-    max_tool_calls: int | None = strawberry.field(default=UNSET, description="Another limit of tool calls.")
-    timeout_seconds: int | None = strawberry.field(default=UNSET, description="Another time limit.")
+    max_tokens: int | None = strawberry.field(default=UNSET, description="Another limit of tokens, 1 to 10,000,000.")
+    max_tool_calls: int | None = strawberry.field(
+        default=UNSET, description="Another limit of tool calls, 0 to 10,000."
+    )
+    timeout_seconds: int | None = strawberry.field(
+        default=UNSET, description="Another time limit, 1 to 86,400 seconds."
+    )
     model_tier: int | None = strawberry.field(default=UNSET, description="Another tier of model, 0 to 2.")
-    budget_usd: Usd | None = strawberry.field(default=UNSET, description="Another budget.")
+    budget_usd: Usd | None = strawberry.field(
+        default=UNSET, description="Another budget, above 0 to 1,000,000 US dollars."
+    )
     note: str = strawberry.field(default="", description="What to remember about it; up to 500 characters.")
 
 

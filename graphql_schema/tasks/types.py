@@ -57,10 +57,16 @@ class Task(Node):
     )
     progress: str = column("What the agent last said of its progress; may be empty.")
     result: str | None = column("The result in words; null until completed.", filter=True)
-    output: JSON | None = column("The result as data, where the agent gave one; fits the contract where there is one.")
+    output: JSON | None = column(
+        "The result as data; fits the contract where there is one. Null until completed, and where the agent gave none."
+    )
     result_artifacts: list[str] = column("References to what was made.")
-    error_code: str | None = column("Why it did not complete, for programs.", filter=True, group=True)
-    error: str | None = column("Why it did not complete, for people.", name="error_message", filter=True)
+    error_code: str | None = column(
+        "Why it did not complete, for programs; null: nothing went wrong.", filter=True, group=True
+    )
+    error: str | None = column(
+        "Why it did not complete, for people; null: nothing went wrong.", name="error_message", filter=True
+    )
     waiting_for: int = column("How many tasks, and questions to people, it still waits for.", filter=True)
     ready_at: DateTime = column("When it may be taken up, once it waits for nothing.", filter=True, order=True)
     attempts_made: int = column("How often it was taken up.", filter=True, order=True, aggregate=True)
@@ -69,7 +75,9 @@ class Task(Node):
     tokens_used: int = column("Tokens that its attempts used.", filter=True, order=True, aggregate=True)
     cost: Usd = column("What its own attempts cost, without the tasks below it.", filter=True, aggregate=True)
     created_at: DateTime = column("When it was delegated.", filter=True, order=True, group=True, aggregate=True)
-    started_at: DateTime | None = column("When it was first taken up.", filter=True, order=True, aggregate=True)
+    started_at: DateTime | None = column(
+        "When it was first taken up; null before.", filter=True, order=True, aggregate=True
+    )
     finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
     creator_id: strawberry.ID | None = column(
         "Who delegated it; null for an agent's own work.", prefix=Prefix.AGENT, filter=True, group=True
@@ -79,7 +87,9 @@ class Task(Node):
         "The collaboration session that it belongs to; null: none.",
         prefix=Prefix.COLLABORATION, filter=True, group=True,
     )  # fmt: skip
-    parent_id: strawberry.ID | None = column("The task that it is part of.", prefix=Prefix.TASK, filter=True)
+    parent_id: strawberry.ID | None = column(
+        "The task that it is part of; null for a first task.", prefix=Prefix.TASK, filter=True
+    )
     root_id: strawberry.ID = column("The first task of its tree.", prefix=Prefix.TASK, filter=True)
     creator = one(
         "Agent", _AGENTS, "Who delegated it; null for an agent's own work.", nullable=True,
@@ -155,14 +165,14 @@ class TaskAttempt(Node):
     agent_id: strawberry.ID = column("Who worked.", prefix=Prefix.AGENT, filter=True, group=True)
     number: int = column("Counts the task's attempts, from 1.", filter=True, order=True)
     outcome: models.AttemptOutcome = column("How it ended.", filter=True, group=True)
-    error_code: str | None = column("Why it failed, for programs.", filter=True, group=True)
-    error: str | None = column("Why it failed, for people.", name="error_message", filter=True)
+    error_code: str | None = column("Why it failed, for programs; null unless it did.", filter=True, group=True)
+    error: str | None = column("Why it failed, for people; null unless it did.", name="error_message", filter=True)
     model: str | None = column(
         "The model that worked, such as openai:gpt-5 or offline; null where nobody said.", filter=True, group=True
     )
     metadata: JSON | None = column(
         "What the run says of itself: whether its tokens were measured and its cost is known, and, of the offline "
-        "model, that it is not a language model."
+        "model, that it is not a language model. Null where nothing was said."
     )
     tokens_used: int = column("Tokens that it used.", filter=True, order=True, aggregate=True)
     cost: Usd = column("What it cost.", filter=True, aggregate=True)
@@ -199,8 +209,10 @@ class DeadLetter(Node):
     state: models.DeadLetterState = column("What became of it.", filter=True, group=True)
     created_at: DateTime = column("When the task failed for good.", filter=True, order=True, group=True, aggregate=True)
     resolved_at: DateTime | None = column("When a person resolved it; null while open.", filter=True, order=True)
-    resolved_by: str | None = column("The name of the key under which it was resolved.", filter=True, group=True)
-    note: str | None = column("What that person noted.")
+    resolved_by: str | None = column(
+        "The name of the key under which it was resolved; null while open.", filter=True, group=True
+    )
+    note: str | None = column("What that person noted; null: nothing.")
     task = one("Task", _HERE, "The task that failed.", on=lambda letter, task: task.id == letter.task_id)
     replay = one(
         "Task", _HERE, "The task that took its work up again; null unless replayed.", nullable=True,

@@ -36,9 +36,9 @@ MOST_WAIT_S = 10
 MOST_ARGUMENTS = 100_000  # bytes
 _POLL_S = 0.25
 _LEASE_TEXT = f"How long the claim holds without a heartbeat, {LEASE_S[0]} to {LEASE_S[-1]} seconds."
-_TOKENS_TEXT = "Tokens that this attempt has used so far, in all."
+_TOKENS_TEXT = "Tokens that this attempt has used so far, in all, 0 to 2,000,000,000."
 _MODEL_TEXT = "The model that works on it, up to 120 characters; null: as before."
-_COST_TEXT = "What this attempt has cost so far, in all."
+_COST_TEXT = "What this attempt has cost so far, in all, up to 1,000,000 US dollars."
 
 
 class Result(Strict):
@@ -113,7 +113,10 @@ class CompleteTaskInput(ClaimedTaskInput):
 @strawberry.input(description="Why an attempt failed.")
 class FailTaskInput(ClaimedTaskInput):
     message: str = strawberry.field(description="What went wrong, 1 to 10,000 characters.")
-    error_code: str = strawberry.field(default="FAILED", description="For programs: capitals, digits and underscores.")
+    error_code: str = strawberry.field(
+        default="FAILED",
+        description="For programs: capitals, digits and underscores, up to 64; no word of Parley's, such as TIMED_OUT.",
+    )
     may_pass: bool = strawberry.field(
         default=True, description="Whether another attempt may succeed. At most two more follow, after 2 and 8 seconds."
     )

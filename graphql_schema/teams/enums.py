@@ -28,7 +28,7 @@ publish_enum(
     FeatureFlag,
     "Parts of Parley that are off until an installation or a team turns them on.",
     {
-        FeatureFlag.AGENT_COLLABORATION: "Messages are routed among agents; off: the named agent answers.",
+        FeatureFlag.AGENT_COLLABORATION: "Messages are routed among agents; off: the named or default agent answers.",
         FeatureFlag.EXPERT_GATE: "Routing weighs every agent on four signals.",
         FeatureFlag.ENSEMBLE_MODE: "More than one agent may answer a message.",
         FeatureFlag.TASK_DELEGATION: "Agents may delegate tasks to each other.",
