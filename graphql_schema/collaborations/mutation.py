@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import strawberry
 
@@ -16,8 +17,10 @@ from app.collaborations.models import (
     OnFailure,
     ParticipantRole,
 )
+from app.collaborations.service import Origin
 from app.collaborations.spec import Extension, parse_collaboration
 from app.contracts.documents import require_document
+from app.conversations import queries as conversations
 from app.discovery.queries import skill_matches_of
 from app.errors import Forbidden as ForbiddenError
 from app.errors import InvalidInput, check_text
@@ -87,6 +90,11 @@ class StartCollaborationInput(MutationInput):
     )
     template: CollaborationTemplate | None = strawberry.field(
         default=None, description="Lays the stages down; null: the pattern alone."
+    )
+    conversation_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="The open conversation that it is for, where it is found again; its participants are not told what "
+        "was said there. An agent's key names one in which its agent takes part. Null: none.",
     )
     context: str = strawberry.field(default="", description="Background for all of them, up to 50,000 characters.")
     max_duration_seconds: int | None = strawberry.field(
@@ -207,6 +215,16 @@ async def _matches(context: Context, input: StartCollaborationInput) -> dict[str
     return await skill_matches_of(services.team_indexes, services.embedder, context.principal.team_id, goal)
 
 
+async def _conversation(work: Work, input: StartCollaborationInput) -> UUID | None:
+    if input.conversation_id is None:
+        return None
+    found = from_global(Prefix.CONVERSATION, input.conversation_id, path="conversationId")
+    await conversations.require_open(
+        work.session, team_id=work.team_id, conversation_id=found, agent_id=work.principal.agent_id
+    )
+    return found
+
+
 def _reason(text: str) -> str:
     return check_text("reason", text, most=MOST_REASON)
 
@@ -235,6 +253,7 @@ async def start_collaboration(work: Work, input: StartCollaborationInput) -> Col
         spec=spec,
         settings=work.context.services.settings,
         actor=work.actor,
+        origin=Origin(conversation_id=await _conversation(work, input)),
         matches=work.prepared,
     )
     return CollaborationPayload(session=made.id)  # type: ignore[arg-type]

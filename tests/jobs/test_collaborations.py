@@ -21,16 +21,19 @@ from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
 from app.errors import Conflict, Forbidden, InvalidInput
 from app.events.wakeups import Listener
+from app.groups import service as groups
+from app.groups.spec import GroupSpec
 from app.ids import Prefix, to_global
 from app.inference.providers import Providers
 from app.managed.execution import Execution
 from app.tasks.errors import AgentUnavailable, ClaimLost
 from app.tasks.models import Task, TaskPurpose, TaskStatus, ToolCall
 from app.teams.flags import FeatureDisabled
+from app.teams.models import Team
 from jobs import errand_runner
 from jobs.errand_runner import ErrandRunner
 from jobs.errands import all_deeds
-from tests.fixtures.desk import Desk
+from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.sessions import Sessions
 from tests.jobs.conftest import Pools
 from tests.jobs.test_task_pool import until_status
@@ -531,6 +534,55 @@ async def test_an_agent_starts_a_session_and_reports_what_it_came_to(
     peeked = await until_status(desk, other, TaskStatus.COMPLETED)
     assert "COMPLETED: " in (read.result or "")
     assert "You lead no such session" in (peeked.result or "")
+
+
+async def test_an_agent_starts_sessions_of_groups_and_templates_within_what_its_task_may(
+    sessions: Sessions, desk: Desk, worker: None
+) -> None:
+    """The task may ask luke alone and use one tool: so may all that works for its sessions."""
+    for slug in ("kyra", "luke", "ada", "zara"):
+        await desk.agent(slug)
+    crew, ada = {"group": "crew", "role": "worker"}, {"agent": "ada", "role": "worker"}
+    gates = [
+        {"slug": slug, "name": slug, "pattern": "delegation", "participants": [{"agent": lead, "role": "lead"}, crew]}
+        for slug, lead in (("gate", "kyra"), ("zaras", "zara"))
+    ]
+    async with desk.transaction() as session:
+        (await session.get_one(Team, desk.team_id)).collaboration_templates = gates
+        spec = GroupSpec(slug="crew", name="Crew", agents=("luke",))
+        await groups.save(session, team_id=desk.team_id, spec=spec, actor=ACTOR)
+    own = crew | {"instructions": '@tool delegate_task {"agent": "ada", "title": "a", "instructions": "b"}'}
+    asked: list[dict[str, Any]] = [
+        {"team_template": "Gate"},
+        {"pattern": "delegation", "participants": [own]},
+        {"team_template": "zaras"},
+        {"team_template": "gate", "participants": [crew]},
+        {"pattern": "delegation", "participants": [ada]},
+        {"pattern": "delegation", "participants": [{"group": "crow", "role": "worker"}]},
+        {"pattern": "delegation", "participants": [crew | ada]},
+        {"pattern": "delegation"},
+        {},
+    ]
+    told = "\n".join(f"@tool start_collaboration {json.dumps({'goal': 'Cache?'} | one)}" for one in asked)
+    only: dict[str, Any] = {"tools": ["start_collaboration"], "may_ask": ["luke"]}
+    task = await desk.delegate("zara", "kyra", instructions=told, max_tokens=100_000, **only)
+    await until_status(desk, task, TaskStatus.COMPLETED)
+
+    async with desk.transaction() as session:
+        started = list(await session.scalars(select(Collaboration).order_by(Collaboration.id)))
+        calls = list(await session.scalars(select(ToolCall).where(ToolCall.task_id == task.id).order_by(ToolCall.id)))
+    by_template, by_group = await until_ended(sessions, *started)
+    assert [(call.error or "NONE").split(":")[0] for call in calls] == [
+        "NONE", "NONE", "CONFLICT", "INVALID_INPUT", "AUTHORITY_EXCEEDED", "NOT_FOUND", "INVALID_INPUT",
+        "PARTICIPANTS_UNSUITABLE", "INVALID_INPUT",
+    ]  # fmt: skip
+    assert "the agent 'ada'" in (calls[4].error or "")
+    assert (by_template.team_template, by_template.status) == ("gate", CollaborationStatus.COMPLETED)
+    assert {one.lead_id for one in started} == {desk.agents["kyra"].id}
+    assert "delegate_task is not offered here" in (await sessions.stages(by_group))[0].output
+    for stage in [*await sessions.tasks(by_template), *await sessions.tasks(by_group)]:
+        assert (stage.assignee_id, stage.allowed_agents) == (desk.agents["luke"].id, [desk.agents["luke"].id])
+        assert stage.allowed_tools == ["start_collaboration"]
 
 
 async def test_a_managed_lead_is_asked_what_becomes_of_a_failure(sessions: Sessions, desk: Desk, worker: None) -> None:

@@ -198,6 +198,35 @@ async def test_a_seat_names_an_agent_or_a_group(parley: Parley, sessions: Sessio
     assert (await parley.run("{ collaborationSessions { totalCount } }"))["collaborationSessions"]["totalCount"] == 0
 
 
+async def test_a_session_is_found_by_the_conversation_that_it_is_for(parley: Parley, sessions: Sessions) -> None:
+    """An agent's key names, and sees, one in which its agent takes part; luke does not."""
+    talk = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
+    conversation = (await parley.run(talk))["startConversation"]["conversation"]["id"]
+    read = """query ($id: ID!) { conversation(id: $id) { collaborations { nodes { id conversation { id } } } } }"""
+    peek = "query ($id: ID!) { collaborationSession(id: $id) { conversationId conversation { id } } }"
+    close = "mutation ($id: ID!) { closeConversation(input: {conversationId: $id}) { __typename } }"
+    led = [
+        {"agentId": parley.home.agent_id, "role": "LEAD"},
+        {"agentId": to_global(Prefix.AGENT, parley.home.kyra.id), "role": "WORKER"},
+    ]
+
+    made = (await start(parley, conversationId=conversation))["session"]["id"]
+    await start(parley)
+    foreign = await start(parley, "DELEGATION", Role.AGENT, participants=led, conversationId=conversation)
+    hidden = (await parley.run(peek, {"id": made}, role=Role.AGENT))["collaborationSession"]
+    unknown = await start(parley, conversationId=to_global(Prefix.CONVERSATION, parley.home.id))
+    found = (await parley.run(read, {"id": conversation}))["conversation"]["collaborations"]["nodes"]
+    await parley.run(close, {"id": conversation})
+    closed = await start(parley, conversationId=conversation)
+
+    assert found == [{"id": made, "conversation": {"id": conversation}}]
+    assert (foreign["code"], unknown["code"], closed["code"]) == ("FORBIDDEN", "NOT_FOUND", "CONFLICT")
+    assert hidden == {"conversationId": conversation, "conversation": None}
+    told = "select changes ->> 'conversationId' from event where kind = 'collaboration.started' order by position, id"
+    assert await parley.value(told) == conversation
+    assert (await parley.run("{ collaborationSessions { totalCount } }"))["collaborationSessions"]["totalCount"] == 2
+
+
 async def test_who_may_intervene(parley: Parley, sessions: Sessions) -> None:
     """luke's own key: in what luke leads, but never to give it more."""
     made = await sessions.start("supervisor_worker", "lead:luke", "worker:kyra")
