@@ -421,6 +421,15 @@ async def _make_primary(session: AsyncSession, conversation: Conversation, agent
         await session.flush()  # there is one primary agent at every moment
     known[agent_id].role = ParticipantRole.PRIMARY
     conversation.primary_agent_id = agent_id
+    await _look_after(session, conversation.team_id, agent_id)
+
+
+async def _look_after(session: AsyncSession, team_id: UUID, agent_id: UUID) -> None:
+    """Nobody stops the agent before it has the conversation. Whoever may be just about to is not waited for, against
+    deadlocks: then what a stopped agent has is passed on once more afterwards."""
+    mine = (Agent.id == agent_id) & (Agent.status == AgentStatus.ACTIVE)
+    if await session.scalar(select(Agent.id).where(mine).with_for_update(read=True, skip_locked=True)) is None:
+        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
 
 
 async def _remember(session: AsyncSession, made: ConversationHandoff, giver: Agent, taker: Agent, actor: Actor) -> None:
