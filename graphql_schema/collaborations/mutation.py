@@ -165,6 +165,9 @@ class SubmitStageOutputInput(MutationInput):
     agent_id: strawberry.ID | None = strawberry.field(
         default=None, description="Whose stage; left out with a key that acts as one agent."
     )
+    stage_id: strawberry.ID | None = strawberry.field(
+        default=None, description="Which stage, `stage_0190…`; null: of those under way the one that was ordered first."
+    )
     result: str = strawberry.field(description="The result in words, 1 to 1,000,000 characters.")
     output: JSON | None = strawberry.field(
         default=None,
@@ -330,7 +333,11 @@ async def submit_stage_output(work: Work, input: SubmitStageOutputInput) -> Stag
     output = None if input.output is None else require_document("output", input.output)
     await require_runtime(work.session, team_id=work.team_id, agent_id=agent_id, runtime=AgentRuntime.EXTERNAL)
     stage_id, task_id = await queries.open_task_of(
-        work.session, team_id=work.team_id, collaboration_id=_session_id(input.session_id), agent_id=agent_id
+        work.session,
+        team_id=work.team_id,
+        collaboration_id=_session_id(input.session_id),
+        agent_id=agent_id,
+        stage_id=from_global(Prefix.STAGE, input.stage_id, path="stageId") if input.stage_id else None,
     )
     await submit(
         work.session,

@@ -285,6 +285,39 @@ async def test_work_hands_over_what_it_has_and_a_review_skips_what_is_optional_w
     assert (await sessions.read(two)).status is CollaborationStatus.COMPLETED
 
 
+async def test_what_a_review_found_reaches_who_revises_until_it_is_approved(sessions: Sessions, desk: Desk) -> None:
+    """A rejection, too, is a new task for the developer; what the words leave out is told from the data."""
+    template = {"template": "architect_developer_reviewer", "goal": "Parse the file."}
+    one = await sessions.start("supervisor_worker", "lead:kyra", "worker:luke", "reviewer:ada", **template)
+    await sessions.answer("kyra", "A plan.", {"tasks": [{"title": "parse", "description": "Parse it."}]})
+    finding = {"finding_id": "f1", "severity": "major", "category": "bug", "file": "parser.py", "line": 7,
+               "description": "It drops the last line.", "suggestion": "Read to the end."}  # fmt: skip
+    reviews = [("changes_requested", [finding]), ("rejected", [finding | {"line": None}]), ("approved", [])]
+
+    async def next_task(slug: str, result: str, output: dict[str, Any]) -> Task:
+        task = await desk.claim(slug)
+        assert task is not None
+        await sessions.finish(task, result, output | {"task_id": to_global(Prefix.TASK, task.id)})
+        await sessions.errands()
+        return task
+
+    work, judged = [], []
+    for verdict, findings in reviews:
+        made = {"status": "completed", "changes": NOTHING, "summary": "A parser.", "blockers": ["No fuzzer."]}
+        work.append(await next_task("luke", "Done.", made))
+        said = {"verdict": verdict, "findings": findings, "summary": "I read it.", "verification": PASSED}
+        judged.append(await next_task("ada", "Reviewed.", said))
+    report = await sessions.answer("kyra", "Made.")
+
+    done = await sessions.read(one)
+    assert (done.status, done.round, done.result) == (CollaborationStatus.COMPLETED, 3, "Made.")
+    assert "Done.\nA parser.\nBlocker: No fuzzer." in judged[0].context
+    told = "Reviewed.\nI read it.\n- major (bug) in parser.py{}: It drops the last line. Suggestion: Read to the end."
+    assert f"Verdict: changes_requested\n{told.format(':7')}" in work[1].context
+    assert f"Verdict: rejected\n{told.format('')}" in work[2].context
+    assert "Verdict: approved\nReviewed.\nI read it." in report.context
+
+
 async def test_a_failed_stage_is_retried_reassigned_or_ends_the_session(sessions: Sessions, desk: Desk) -> None:
     """The lead is somebody's own program: it decides over the API."""
     await desk.agent("kyra", runtime="external")

@@ -95,6 +95,33 @@ async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) 
     assert read["events"]["nodes"][-1]["kind"] == "COLLABORATION_COMPLETED"
 
 
+async def test_who_has_several_stages_at_once_says_which_one_is_done(parley: Parley, sessions: Sessions) -> None:
+    await sessions.desk.agent("ada", runtime="external")
+    template = {"template": "architect_developer_reviewer"}
+    one = await sessions.start("supervisor_worker", "lead:kyra", "worker:luke", "reviewer:ada", **template)
+    tasks = [{"title": title, "description": "Make it."} for title in ("parse", "print")]
+    await sessions.answer("kyra", "A plan.", {"tasks": tasks})
+    plan, _, second = await sessions.stages(one)
+    nothing: dict[str, list[str]] = {"files_created": [], "files_modified": [], "files_deleted": []}
+    made = {"status": "completed", "changes": nothing, "summary": "Made.", "blockers": []}
+    session = {"sessionId": to_global(Prefix.COLLABORATION, one.id), "result": "Made."}
+
+    async def submit(stage: UUID | None, task: UUID | None) -> Any:
+        output = made | {"task_id": to_global(Prefix.TASK, task)} if task else made
+        named = {"stageId": to_global(Prefix.STAGE, stage)} if stage else {}
+        return await do(parley, "submitStageOutput", Role.AGENT, **session, output=output, **named)
+
+    strange = await submit(plan.id, second.task_id)
+    done = await submit(second.id, second.task_id)
+    twice = await submit(second.id, second.task_id)
+    first = await submit(None, None)
+
+    assert (strange["code"], twice["code"]) == ("NOT_FOUND", "CONFLICT")
+    assert [(one["stage"]["name"], one["task"]["status"]) for one in (done, first)] == [
+        ("print", "COMPLETED"), ("parse", "COMPLETED"),
+    ]  # fmt: skip
+
+
 async def test_refusals_are_typed_and_leave_nothing(parley: Parley, sessions: Sessions) -> None:
     luke = {"agentId": parley.home.agent_id, "role": "WORKER"}
     foreign = {"agentId": to_global(Prefix.AGENT, parley.other.luke.id), "role": "WORKER"}
