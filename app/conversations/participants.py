@@ -69,4 +69,4 @@ async def rows(session: AsyncSession, conversation: Conversation) -> list[Conver
 
 def refuse_crowd(count: int) -> None:
     if count > MOST_PARTICIPANTS:
-        raise Conflict(f"At most {MOST_PARTICIPANTS} agents can take part in a conversation.")
+        raise Conflict(f"At most {MOST_PARTICIPANTS} agents can take part in a conversation. Remove one first.")
