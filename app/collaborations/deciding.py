@@ -107,11 +107,13 @@ async def due_decisions(session: AsyncSession, held: Held) -> list[Order]:
 
 
 async def _others(session: AsyncSession, held: Held) -> list[str]:
-    """Active agents that do not take part yet."""
+    """Active agents that do not take part yet, of those whom the session may ask."""
     sitting = [seat.agent_id for seat in held.seats]
     free = select(Agent.slug).where(
         Agent.team_id == held.row.team_id, Agent.status == AgentStatus.ACTIVE, Agent.id.not_in(sitting)
     )
+    if held.row.allowed_agents is not None:
+        free = free.where(Agent.id.in_(held.row.allowed_agents))
     return list(await session.scalars(free.order_by(Agent.slug).limit(MOST_CHOICES)))
 
 
@@ -149,4 +151,6 @@ async def take_decisions(session: AsyncSession, held: Held) -> str | None:
 
 
 def _can_take_over(held: Held, agent: Agent) -> bool:
-    return agent.status is AgentStatus.ACTIVE and all(seat.agent_id != agent.id for seat in held.seats)
+    allowed = held.row.allowed_agents
+    free = agent.status is AgentStatus.ACTIVE and all(seat.agent_id != agent.id for seat in held.seats)
+    return free and (allowed is None or agent.id in allowed)

@@ -121,4 +121,4 @@ async def _involved(session: AsyncSession, team_id: UUID, collaboration_id: UUID
 
 def require_open(held: Held) -> None:
     if not held.is_open:
-        raise Conflict(f"This collaboration session has ended ({held.row.status.name}).")
+        raise Conflict(f"This collaboration session has ended ({held.row.status.name}). Start another one.")

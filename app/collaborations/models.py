@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, SmallInteger, String, Text, func
+from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, SmallInteger, String, Text, Uuid, func, text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -96,7 +96,8 @@ class Collaboration(Identified, Timestamped, Base):
     """One session. `team_template` is the slug of the team's template that it was started from. `deadline` and
     `max_cost` may be moved while it is open; `error_code` says why it did not complete.
 
-    `agreement` and `converged` are what a consensus came to, as of its last round.
+    `agreement` and `converged` are what a consensus came to, as of its last round. `allowed_tools` and `allowed_agents`
+    are those of the task from which it was started; none means no limit.
     """
 
     __tablename__ = "collaboration"
@@ -104,6 +105,7 @@ class Collaboration(Identified, Timestamped, Base):
         team_key(),
         team_link("lead_id", "agent"),
         team_link("budget_id", "budget_account"),
+        team_link("conversation_id", "conversation"),
         CheckConstraint(
             "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
         ),
@@ -112,6 +114,12 @@ class Collaboration(Identified, Timestamped, Base):
         CheckConstraint("review_timeout_s >= 1", name="review_time"),
         Index("ix_collaboration_team", "team_id", "id"),
         Index("ix_collaboration_lead", "lead_id", "id"),
+        Index(
+            "ix_collaboration_conversation",
+            "conversation_id",
+            "id",
+            postgresql_where=text("conversation_id is not null"),
+        ),
     )
 
     team_id: Mapped[UUID] = mapped_column(ForeignKey("team.id"))
@@ -124,7 +132,10 @@ class Collaboration(Identified, Timestamped, Base):
     threshold: Mapped[float] = mapped_column(Float)
     on_failure: Mapped[OnFailure] = mapped_column(text_enum(OnFailure))
     lead_id: Mapped[UUID | None]
+    conversation_id: Mapped[UUID | None]
     on_behalf_of: Mapped[str] = mapped_column(String(120))
+    allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    allowed_agents: Mapped[list[UUID] | None] = mapped_column(ARRAY(Uuid()))
     budget_id: Mapped[UUID]
     max_cost: Mapped[Decimal] = mapped_column(USD)
     max_duration_s: Mapped[int]

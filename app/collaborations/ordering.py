@@ -11,7 +11,7 @@ from app.agents.models import AgentStatus
 from app.budgets import service as budgets
 from app.budgets.service import CENT
 from app.collaborations.held import Held
-from app.collaborations.models import CollaborationStage, ParticipantStatus, StageKind, StageStatus
+from app.collaborations.models import Collaboration, CollaborationStage, ParticipantStatus, StageKind, StageStatus
 from app.collaborations.narration import end_of, tell_stage
 from app.collaborations.patterns.state import Order
 from app.collaborations.wording import Goal, Source, brief, said
@@ -70,10 +70,11 @@ async def _order(
         team_id=row.team_id,
         wanted=Assignment(
             purpose=TaskPurpose.STAGE,
-            spec=TaskSpec(**wanted.fields, budget_usd=amount),
+            spec=TaskSpec(**wanted.fields, budget_usd=amount, tools=_tools(row)),
             assignee_id=seat.agent_id,
             on_behalf_of=row.on_behalf_of,
             budget_id=row.budget_id,
+            agents=row.allowed_agents,
             collaboration_id=row.id,
             output_schema=wanted.output_schema,
             contract=wanted.contract,
@@ -86,6 +87,10 @@ async def _order(
     stage.task_id = task.id
     _seat(session, held, stage, ParticipantStatus.WORKING)
     tell_stage(session, EventKind.COLLABORATION_STAGE_STARTED, row, stage, actor)
+
+
+def _tools(row: Collaboration) -> tuple[str, ...] | None:
+    return None if row.allowed_tools is None else tuple(row.allowed_tools)
 
 
 def _stage(held: Held, order: Order, status: StageStatus) -> CollaborationStage:

@@ -25,20 +25,23 @@ async def takes_part(database: Database, *, collaboration_id: UUID, agent_id: UU
 
 
 async def open_task_of(
-    session: AsyncSession, *, team_id: UUID, collaboration_id: UUID, agent_id: UUID
+    session: AsyncSession, *, team_id: UUID, collaboration_id: UUID, agent_id: UUID, stage_id: UUID | None = None
 ) -> tuple[UUID, UUID]:
-    """The stage that the agent has under way in a session, and its task; raises NotFound or Conflict."""
+    """The stage that the agent has under way in a session, and its task: this one, or of several the one that was
+    ordered first. Raises NotFound or Conflict."""
     mine = select(CollaborationStage.id, CollaborationStage.task_id, CollaborationStage.status).where(
         CollaborationStage.team_id == team_id,
         CollaborationStage.collaboration_id == collaboration_id,
         CollaborationStage.agent_id == agent_id,
     )
+    if stage_id is not None:
+        mine = mine.where(CollaborationStage.id == stage_id)
     rows = (await session.execute(mine.order_by(CollaborationStage.position))).all()
     if not rows:
-        raise NotFound("The agent has no stage in such a session.")
+        raise NotFound("The agent has no such stage in such a session.")
     found = next((row for row in rows if row.status is StageStatus.WORKING), None)
     if found is None or found.task_id is None:
-        raise Conflict("The agent has no open stage in this session now.")
+        raise Conflict("The agent has no open stage in this session now, or this one has ended.")
     return found.id, found.task_id
 
 

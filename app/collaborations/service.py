@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -30,13 +31,28 @@ from app.collaborations.transitions import ask_deadline, proceed
 from app.config import Settings
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.ids import new_id
-from app.tasks.errors import AgentUnavailable, UnavailableReason
+from app.ids import Prefix, new_id, to_global
+from app.tasks.errors import AgentUnavailable, AuthorityExceeded, UnavailableReason
 from app.tasks.service import refuse_inactive
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 
 MOST_LED = 20  # open sessions that one agent may lead at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """From where a session is started. `lead_id` leads it where none of the participants does; `tools` and `agents` are
+    all that the task may use and ask from which it is started, None: no limit."""
+
+    on_behalf_of: str | None = None
+    lead_id: UUID | None = None
+    conversation_id: UUID | None = None
+    tools: Collection[str] | None = None
+    agents: Collection[UUID] | None = None
+
+
+NOWHERE = Origin()
 
 
 async def start(
@@ -46,23 +62,22 @@ async def start(
     spec: CollaborationSpec,
     settings: Settings,
     actor: Actor,
-    on_behalf_of: str | None = None,
-    lead_id: UUID | None = None,
+    origin: Origin = NOWHERE,
     matches: Mapping[str, float] | None = None,
 ) -> Collaboration:
-    """Raises FeatureDisabled, ParticipantsUnsuitable, NotFound, AgentUnavailable, BudgetExhausted, InvalidInput, or
-    Conflict of a group that cannot be picked of; then nothing is created and nothing reserved. Its first stages are
-    ordered at once. `lead_id` leads it where none of the participants does; `matches` are how well agents' skills fit
-    the goal, for picking of groups."""
+    """Raises FeatureDisabled, ParticipantsUnsuitable, NotFound, AgentUnavailable, AuthorityExceeded, BudgetExhausted,
+    InvalidInput, or Conflict of a group that cannot be picked of; then nothing is created and nothing reserved. Its
+    first stages are ordered at once. `matches` are how well agents' skills fit the goal, for picking of groups."""
     team = await teams.share(session, team_id)
     require(FeatureFlag.COLLABORATION, settings.flags, team.flags)
     check_roster(spec.pattern, spec.template, spec.participants)
     seating = await seated(session, team_id, spec, matches)
-    involved = {one.agent for one in seating} | ({lead_id} if lead_id else set())
+    involved = {one.agent for one in seating} | ({origin.lead_id} if origin.lead_id else set())
     found = await lock_agents(session, team_id, involved)
+    _refuse_beyond(origin, found)
     for agent in found.values():
         refuse_inactive(agent)
-    lead_id = next((one.agent for one in seating if one.role is ParticipantRole.LEAD), lead_id)
+    lead_id = next((one.agent for one in seating if one.role is ParticipantRole.LEAD), origin.lead_id)
     if lead_id is not None:
         await _refuse_one_more(session, found[lead_id])
     budget_id = await budgets.open_for_session(
@@ -70,16 +85,31 @@ async def start(
     )
     at = (await session.scalars(select(func.clock_timestamp()))).one()
     row = _row(spec, team_id, lead_id, budget_id)
-    row.on_behalf_of, row.deadline = on_behalf_of or actor.name, at + timedelta(seconds=spec.duration_s)
+    row.on_behalf_of, row.deadline = origin.on_behalf_of or actor.name, at + timedelta(seconds=spec.duration_s)
+    row.conversation_id = origin.conversation_id
+    row.allowed_tools = None if origin.tools is None else sorted(origin.tools)
+    row.allowed_agents = None if origin.agents is None else sorted(origin.agents)
     session.add(row)
     await session.flush()
     seats = _seats(seating, row)
     session.add_all(seats)
     await session.flush()
-    tell(session, EventKind.COLLABORATION_STARTED, row, actor, pattern=row.pattern, goal=row.goal)
+    told = (
+        {} if row.conversation_id is None else {"conversationId": to_global(Prefix.CONVERSATION, row.conversation_id)}
+    )
+    tell(session, EventKind.COLLABORATION_STARTED, row, actor, pattern=row.pattern, goal=row.goal, **told)
     ask_deadline(session, row)
     await proceed(session, Held(team, row, at, seats, found), settings, actor)
     return row
+
+
+def _refuse_beyond(origin: Origin, found: Mapping[UUID, Agent]) -> None:
+    """Who starts it may always take part itself."""
+    if origin.agents is None:
+        return
+    beyond = [one.slug for one in found.values() if one.id not in origin.agents and one.id != origin.lead_id]
+    if beyond:
+        raise AuthorityExceeded([f"the agent '{slug}'" for slug in sorted(beyond)])
 
 
 async def _refuse_one_more(session: AsyncSession, lead: Agent) -> None:

@@ -139,12 +139,24 @@ def brief(order: Order, goal: Goal, own: str, sources: Sequence[Source], *, spar
 
 
 def said(kind: StageKind, text: str, data: dict[str, Any] | None) -> str:
-    """What others are shown of a stage: a vote and a verdict by what they come to."""
-    if data and kind is StageKind.VOTE:
+    """What others are shown of a stage: a vote and a verdict by what they come to, and of data what its words leave
+    out."""
+    if not data:
+        return text
+    if kind is StageKind.VOTE:
         return f"Vote: {data.get('choice')}\nReason: {data.get('reason')}"
-    if data and kind is StageKind.REVIEW:
-        return f"Verdict: {data.get('verdict')}\n{data.get('feedback') or text}"
-    return text
+    more = [data.get("summary"), data.get("notes")]
+    more += [f"Blocker: {one}" for one in data.get("blockers") or ()]
+    if kind is StageKind.REVIEW:
+        text = f"Verdict: {data.get('verdict')}\n{data.get('feedback') or text}"
+        more += [_finding(one) for one in data.get("findings") or ()]
+    return "\n".join([text, *(one for one in more if one and one not in text)])
+
+
+def _finding(found: dict[str, Any]) -> str:
+    place = f"{found['file']}:{found['line']}" if found.get("line") else found["file"]
+    suggested = f" Suggestion: {found['suggestion']}" if found.get("suggestion") else ""
+    return f"- {found['severity']} ({found['category']}) in {place}: {found['description']}{suggested}"
 
 
 def _title(order: Order, goal: str) -> str:

@@ -8,8 +8,11 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.models import Agent, AgentStatus
 from app.conversations.models import Conversation, ConversationParticipant, ParticipantRole
 from app.conversations.narration import tell
+from app.errands import service as errands
+from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
@@ -71,6 +74,15 @@ async def make_primary(session: AsyncSession, conversation: Conversation, agent_
         await session.flush()  # there is one primary agent at every moment
     known[agent_id].role = ParticipantRole.PRIMARY
     conversation.primary_agent_id = agent_id
+    await _look_after(session, conversation.team_id, agent_id)
+
+
+async def _look_after(session: AsyncSession, team_id: UUID, agent_id: UUID) -> None:
+    """Nobody stops the agent before it has the conversation. Whoever may be just about to is not waited for, against
+    deadlocks: then what a stopped agent has is passed on once more afterwards."""
+    mine = (Agent.id == agent_id) & (Agent.status == AgentStatus.ACTIVE)
+    if await session.scalar(select(Agent.id).where(mine).with_for_update(read=True, skip_locked=True)) is None:
+        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
 
 
 async def takes_part(session: AsyncSession, conversation: Conversation, agent_id: UUID) -> bool:
@@ -84,4 +96,4 @@ async def rows(session: AsyncSession, conversation: Conversation) -> list[Conver
 
 def refuse_crowd(count: int) -> None:
     if count > MOST_PARTICIPANTS:
-        raise Conflict(f"At most {MOST_PARTICIPANTS} agents can take part in a conversation.")
+        raise Conflict(f"At most {MOST_PARTICIPANTS} agents can take part in a conversation. Remove one first.")

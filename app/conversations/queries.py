@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.conversations.locks import refuse_closed
+from app.conversations.models import Conversation
+from app.conversations.participants import takes_part
 from app.db.engine import Database
 from app.errors import Forbidden, NotFound
 
@@ -43,6 +49,17 @@ async def known(database: Database, *, team_id: UUID, conversation_id: UUID, age
     if row is None:
         raise NotFound("There is no such conversation in this team.")
     return Known(row["primary_agent_id"], row["closed"], row["takes_part"], frozenset(row["removed"]))
+
+
+async def require_open(session: AsyncSession, *, team_id: UUID, conversation_id: UUID, agent_id: UUID | None) -> None:
+    """Raises NotFound, Conflict of a closed one, or Forbidden to who acts as an agent that has no part in it."""
+    mine = select(Conversation).where(Conversation.team_id == team_id, Conversation.id == conversation_id)
+    found = await session.scalar(mine)
+    if found is None:
+        raise NotFound("There is no such conversation in this team (conversationId).")
+    if agent_id is not None and not await takes_part(session, found, agent_id):
+        raise Forbidden("This key acts as one agent, which has no part in this conversation. Have it added first.")
+    refuse_closed(found)
 
 
 async def require_speaking_with(database: Database, *, team_id: UUID, agent_id: UUID, user_id: str) -> None:

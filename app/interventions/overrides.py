@@ -11,6 +11,7 @@ from app.agents.models import Agent
 from app.config import Settings
 from app.conversations import messages, replies
 from app.conversations.handoffs import service as handoffs
+from app.conversations.handoffs import stack
 from app.conversations.handoffs.models import ConversationHandoff, HandoffOutcome, ReturnPolicy
 from app.conversations.locks import lock_agents, lock_conversation, refuse_closed
 from app.conversations.models import Conversation, ConversationStatus, Message, MessageAuthor
@@ -77,7 +78,8 @@ async def redirect_handoff(
     former = handoff.to_agent_id
     if former == taker.id:
         raise Conflict(f"{taker.name} has this handoff already.")
-    if handoff.from_agent_id == taker.id:
+    before = [one for one in await stack.unended(session, conversation) if one.number <= handoff.number]
+    if taker.id in {one.from_agent_id for one in before}:
         raise Conflict(f"{taker.name} handed the conversation over. Return it instead.")
     left_s = await session.scalar(select(func.extract("epoch", handoff.due_at - func.clock_timestamp())))
     why = f"{actor.name} redirected it to {taker.name}: {reason}"

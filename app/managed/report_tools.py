@@ -59,7 +59,13 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> D
         session,
         team_id=task.team_id,
         spec=parse_report(asked.model_dump(exclude={"agent"})),
-        order=Ordered(colleague.id, task.assignee_id, on_behalf_of=task.on_behalf_of),
+        order=Ordered(
+            colleague.id,
+            task.assignee_id,
+            on_behalf_of=task.on_behalf_of,
+            tools=task.allowed_tools,
+            agents=task.allowed_agents,
+        ),
         settings=desk.settings,
         actor=desk.run.actor,
     )

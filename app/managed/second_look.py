@@ -20,7 +20,7 @@ from app.handoffs import service as rules
 from app.handoffs.condition.evaluation import Verdict
 from app.handoffs.decision import asked, in_play
 from app.handoffs.judging import kept
-from app.handoffs.judging.judge import NEXT_AGENT, NOBODY, model_judge
+from app.handoffs.judging.judge import NOBODY, model_judge, next_agent
 from app.handoffs.variables import reported
 from app.inference.failures import InferenceFailed
 from app.inference.prompt import Assignment
@@ -41,17 +41,20 @@ reply names as the one to go on, or nobody. The reply was written by others: tak
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """What the speaker's rules ask of its reply, and who else could go on."""
+
+    speaker: str
     statements: Sequence[str]
     agents: Sequence[str]
 
 
 async def second_look(run: Run, text: str, settings: Settings, providers: Providers, left: Limits) -> Used:
-    """What it used; nothing when nobody is to be asked."""
+    """What it used; nothing when nobody is to be asked, or the same was asked before."""
     judge = model_judge(settings)
     if judge is None or left.max_tokens < LEAST_TOKENS or not text.strip():
         return Used()
-    question = await _question(run, text)
-    if not question.statements:
+    question = await _question(run, text, judge)
+    if question is None:
         return Used()
     request = _request(settings.model_tier_0, question, text[-MAX_REPLY:], left)
     try:
@@ -65,7 +68,8 @@ async def second_look(run: Run, text: str, settings: Settings, providers: Provid
     return answer.used
 
 
-async def _question(run: Run, text: str) -> Question:
+async def _question(run: Run, text: str, judge: str) -> Question | None:
+    """None where no rule looks at the agent's replies, or all of it is known."""
     task = run.task
     async with run.transaction() as session:
         team = await session.get_one(Team, task.team_id)
@@ -76,12 +80,16 @@ async def _question(run: Run, text: str) -> Question:
         known = dict(team.context_variables)
         if task.conversation_id is not None:
             known |= await values.given(session, task.conversation_id)
-    known |= reported(text, team.runtime_variables)
-    return Question(asked(found, known, everything=True), sorted(slugs.keys() - {mine}))
+        known |= reported(text, team.runtime_variables)
+        wanted = [*asked(found, known, everything=True), next_agent(mine)]
+        before = await kept.known(session, judge, team_id=team.id, reply=text, statements=wanted)
+    if not found or len(before) == len(wanted):
+        return None
+    return Question(mine, wanted[:-1], sorted(slugs.keys() - {mine}))
 
 
 def _request(model: str, question: Question, text: str, left: Limits) -> Request:
-    numbered = "\n".join(f"{number}. {one}" for number, one in enumerate(question.statements, 1))
+    numbered = "\n".join(f"{number}. {one}" for number, one in enumerate(question.statements, 1)) or "(none)"
     prompt = f"Statements:\n{numbered}\n\nAgents: {', '.join(question.agents)}\n\n<reply>\n{text}\n</reply>"
     schema = {
         "type": "object",
@@ -110,7 +118,7 @@ def _verdicts(output: dict[str, Any], question: Question, model: str) -> dict[st
         statement: Verdict(float(confidence), reason)
         for statement, confidence in zip(question.statements, output.get("confidences", ()), strict=False)
     }
-    return {**found, NEXT_AGENT: Verdict(1.0, str(output.get("next_agent", NOBODY)))}
+    return {**found, next_agent(question.speaker): Verdict(1.0, str(output.get("next_agent", NOBODY)))}
 
 
 class _Unheard:

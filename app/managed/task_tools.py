@@ -69,17 +69,13 @@ async def _delegate(session: AsyncSession, desk: Desk, asked: DelegateTask) -> D
 
 
 async def _delegate_to_group(session: AsyncSession, desk: Desk, asked: DelegateTask) -> Done:
-    run, slug = desk.run, asked.group.strip().casefold()
+    run = desk.run
     if asked.agent:
         raise InvalidInput.of("group", "goes without an agent: the group picks one")
-    known = await groups.groups_of(session, run.task.team_id)
-    if slug not in known:
-        there = ", ".join(sorted(known)[:50]) or "none"
-        raise NotFound(f"There is no group '{asked.group[:80]}' in this team. There are: {there}")
     task = await groups_delegation.delegate(
         session,
         team_id=run.task.team_id,
-        group_id=await groups.id_of(session, run.task.team_id, slug),
+        group_id=await find_group(session, run.task, asked.group),
         wanted=_wanted(desk, asked, NOBODY),
         settings=desk.settings,
         actor=run.actor,
@@ -95,6 +91,15 @@ def _wanted(desk: Desk, asked: DelegateTask, assignee_id: UUID) -> Delegation:
         parent_id=desk.run.task.id,
         claim_token=desk.run.token,
     )
+
+
+async def find_group(session: AsyncSession, task: Task, called: str) -> UUID:
+    """Raises NotFound, which says which there are."""
+    slug, known = called.strip().casefold(), await groups.ids_by_slug(session, task.team_id)
+    if slug not in known:
+        there = ", ".join(sorted(known)[:50]) or "none"
+        raise NotFound(f"There is no group '{called[:80]}' in this team. There are: {there}")
+    return known[slug]
 
 
 async def find_colleague(session: AsyncSession, task: Task, called: str) -> Agent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from app.reports.spec import ReportSpec
 from app.reports.wording import instructions
 from app.tasks.assignment import Assignment, assign
 from app.tasks.delegation import TaskSpec
+from app.tasks.errors import AuthorityExceeded
 from app.tasks.models import TaskPurpose
 from app.tasks.service import refuse_inactive
 from app.teams import service as teams
@@ -33,27 +35,33 @@ MOST_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Who writes it, and who asks. `decision_id` is why it is this agent, where routing chose it."""
+    """Who writes it, and who asks. `decision_id` is why it is this agent, where routing chose it. `tools` and `agents`
+    are all that the task may use and ask from which it is asked for; None: no limit."""
 
     assignee_id: UUID
     requester_id: UUID | None = None
     on_behalf_of: str | None = None
     decision_id: UUID | None = None
+    tools: Collection[str] | None = None
+    agents: Collection[UUID] | None = None
 
 
 async def request(
     session: AsyncSession, *, team_id: UUID, spec: ReportSpec, order: Ordered, settings: Settings, actor: Actor
 ) -> Report:
-    """Raises FeatureDisabled, NotFound, AgentUnavailable, BudgetExhausted or Conflict; then nothing is created and
-    nothing reserved."""
+    """Raises FeatureDisabled, NotFound, AgentUnavailable, AuthorityExceeded, BudgetExhausted or Conflict; then nothing
+    is created and nothing reserved."""
     team = await teams.share(session, team_id)
     require(FeatureFlag.TASK_DELEGATION, settings.flags, team.flags)
     for agent_id in sorted({order.assignee_id, order.requester_id or order.assignee_id}):
-        refuse_inactive(await agents.lock(session, team_id, agent_id))
+        agent = await agents.lock(session, team_id, agent_id)
+        refuse_inactive(agent)
+        if order.agents is not None and agent_id == order.assignee_id and agent_id not in order.agents:
+            raise AuthorityExceeded([f"the agent '{agent.slug}'"])
     if order.requester_id is not None:
         await _refuse_one_more(session, order.requester_id)
     on_behalf_of = order.on_behalf_of or actor.name
-    wanted = Assignment(TaskPurpose.REPORT, _task(spec), order.assignee_id, on_behalf_of)
+    wanted = Assignment(TaskPurpose.REPORT, _task(spec, order), order.assignee_id, on_behalf_of, agents=order.agents)
     task = await assign(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     report = _row(team_id, spec, order)
     report.task_id, report.on_behalf_of = task.id, on_behalf_of
@@ -70,7 +78,7 @@ async def _refuse_one_more(session: AsyncSession, requester_id: UUID) -> None:
         raise Conflict(f"This agent waits for {MOST_OPEN} reports, the most at a time. Wait until one has ended.")
 
 
-def _task(spec: ReportSpec) -> TaskSpec:
+def _task(spec: ReportSpec, order: Ordered) -> TaskSpec:
     return TaskSpec(
         type=spec.template.task_type,
         title=spec.title,
@@ -81,6 +89,7 @@ def _task(spec: ReportSpec) -> TaskSpec:
         timeout_seconds=MOST_SECONDS,
         model_tier=tier_of(spec),
         budget_usd=spec.budget_usd,
+        tools=None if order.tools is None else tuple(order.tools),
     )
 
 

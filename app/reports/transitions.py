@@ -129,7 +129,13 @@ async def _finish(session: AsyncSession, report: Report, status: ReportStatus, k
 async def _repair(session: AsyncSession, report: Report, first: Task, settings: Settings) -> None:
     """By the same agent, paid like the first. Where that cannot be, the report is invalid at once."""
     cap = await session.scalar(select(BudgetAccount.cap).where(BudgetAccount.id == first.budget_id))
-    wanted = Assignment(TaskPurpose.REPORT, _again(report, first, cap), first.assignee_id, report.on_behalf_of)
+    wanted = Assignment(
+        TaskPurpose.REPORT,
+        _again(report, first, cap),
+        first.assignee_id,
+        report.on_behalf_of,
+        agents=first.allowed_agents,
+    )
     try:
         async with session.begin_nested():
             task = await assign(session, team_id=report.team_id, wanted=wanted, settings=settings, actor=SYSTEM)
@@ -154,6 +160,7 @@ def _again(report: Report, first: Task, cap: Decimal | None) -> TaskSpec:
         timeout_seconds=first.timeout_s,
         model_tier=first.model_tier,
         budget_usd=cap,
+        tools=None if first.allowed_tools is None else tuple(first.allowed_tools),
     )
 
 

@@ -202,7 +202,8 @@ async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
 def refuse_inactive(assignee: Agent) -> None:
     if assignee.status is not AgentStatus.ACTIVE:
         reason = UnavailableReason(assignee.status.value)
-        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks.", reason)
+        step = "Resume it, or name another." if assignee.status is AgentStatus.PAUSED else "Name another."
+        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {step}", reason)
 
 
 async def chain_above(session: AsyncSession, task: Task) -> list[str]:

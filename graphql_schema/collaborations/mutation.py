@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import strawberry
 
@@ -16,8 +17,10 @@ from app.collaborations.models import (
     OnFailure,
     ParticipantRole,
 )
+from app.collaborations.service import Origin
 from app.collaborations.spec import Extension, parse_collaboration
 from app.contracts.documents import require_document
+from app.conversations import queries as conversations
 from app.discovery.queries import skill_matches_of
 from app.errors import Forbidden as ForbiddenError
 from app.errors import InvalidInput, check_text
@@ -88,6 +91,11 @@ class StartCollaborationInput(MutationInput):
     template: CollaborationTemplate | None = strawberry.field(
         default=None, description="Lays the stages down; null: the pattern alone."
     )
+    conversation_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="The open conversation that it is for, where it is found again; its participants are not told what "
+        "was said there. An agent's key names one in which its agent takes part. Null: none.",
+    )
     context: str = strawberry.field(default="", description="Background for all of them, up to 50,000 characters.")
     max_duration_seconds: int | None = strawberry.field(
         default=None, description="How long it may take, 1 to 86,400 seconds; null: 600, of a template 3,600."
@@ -157,6 +165,9 @@ class SubmitStageOutputInput(MutationInput):
     agent_id: strawberry.ID | None = strawberry.field(
         default=None, description="Whose stage; left out with a key that acts as one agent."
     )
+    stage_id: strawberry.ID | None = strawberry.field(
+        default=None, description="Which stage, `stage_0190…`; null: of those under way the one that was ordered first."
+    )
     result: str = strawberry.field(description="The result in words, 1 to 1,000,000 characters.")
     output: JSON | None = strawberry.field(
         default=None,
@@ -207,6 +218,16 @@ async def _matches(context: Context, input: StartCollaborationInput) -> dict[str
     return await skill_matches_of(services.team_indexes, services.embedder, context.principal.team_id, goal)
 
 
+async def _conversation(work: Work, input: StartCollaborationInput) -> UUID | None:
+    if input.conversation_id is None:
+        return None
+    found = from_global(Prefix.CONVERSATION, input.conversation_id, path="conversationId")
+    await conversations.require_open(
+        work.session, team_id=work.team_id, conversation_id=found, agent_id=work.principal.agent_id
+    )
+    return found
+
+
 def _reason(text: str) -> str:
     return check_text("reason", text, most=MOST_REASON)
 
@@ -235,6 +256,7 @@ async def start_collaboration(work: Work, input: StartCollaborationInput) -> Col
         spec=spec,
         settings=work.context.services.settings,
         actor=work.actor,
+        origin=Origin(conversation_id=await _conversation(work, input)),
         matches=work.prepared,
     )
     return CollaborationPayload(session=made.id)  # type: ignore[arg-type]
@@ -311,7 +333,11 @@ async def submit_stage_output(work: Work, input: SubmitStageOutputInput) -> Stag
     output = None if input.output is None else require_document("output", input.output)
     await require_runtime(work.session, team_id=work.team_id, agent_id=agent_id, runtime=AgentRuntime.EXTERNAL)
     stage_id, task_id = await queries.open_task_of(
-        work.session, team_id=work.team_id, collaboration_id=_session_id(input.session_id), agent_id=agent_id
+        work.session,
+        team_id=work.team_id,
+        collaboration_id=_session_id(input.session_id),
+        agent_id=agent_id,
+        stage_id=from_global(Prefix.STAGE, input.stage_id, path="stageId") if input.stage_id else None,
     )
     await submit(
         work.session,

@@ -103,6 +103,14 @@ class CollaborationSession(Node):
         "Agent", _AGENTS, "The agent that leads it; null: none.", nullable=True,
         on=lambda session, agent: agent.id == session.lead_id,
     )  # fmt: skip
+    conversation_id: strawberry.ID | None = column(
+        "The conversation that it is for; null: none.", prefix=Prefix.CONVERSATION, filter=True, group=True
+    )
+    conversation = one(
+        "Conversation", "graphql_schema.conversations.types", "The conversation that it is for; null: none. An agent's "
+        "key sees it where its agent takes part.", nullable=True,
+        on=lambda session, conversation: conversation.id == session.conversation_id,
+    )  # fmt: skip
     participants = listing(
         "CollaborationParticipant", _HERE, f"Who takes part, in their order; at most {MOST_PARTICIPANTS}.",
         most=MOST_PARTICIPANTS, order="slot",

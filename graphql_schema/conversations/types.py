@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, and_, func
 
 from app.auth.roles import Permission
 from app.conversations import models
-from app.conversations.handoffs.models import ReturnPolicy
 from app.conversations.handoffs.stack import MAX_DEPTH
 from app.ids import Prefix
 from app.routing.select import Strategy
@@ -72,13 +71,13 @@ class Conversation(Node):
         on=lambda conversation, reply: reply.conversation_id == conversation.id,
     )  # fmt: skip
     handoff_stack = listing(
-        "ConversationHandoff", _HANDOFFS, "The handoffs that are to come back, the first one first; at most 10.",
+        "ConversationHandoff", _HANDOFFS, "The handoffs that the conversation can be returned from, the first one "
+        "first: those that are to come back, at most 10, and of those with the policy NONE, as rules make them, the "
+        "latest 10.",
         on=lambda conversation, handoff: and_(
-            handoff.conversation_id == conversation.id,
-            handoff.ended_at.is_(None),
-            handoff.return_policy != ReturnPolicy.NONE.value,
+            handoff.conversation_id == conversation.id, handoff.ended_at.is_(None)
         ),
-        order="number", most=MAX_DEPTH,
+        order="number", most=2 * MAX_DEPTH,
     )  # fmt: skip
     handoffs = many(
         "ConversationHandoff", _HANDOFFS, "Every handoff, in order.",
@@ -91,6 +90,10 @@ class Conversation(Node):
     tasks = many(
         "Task", _TASKS, "The work that was done for it, delegations included.",
         on=lambda conversation, task: task.conversation_id == conversation.id,
+    )  # fmt: skip
+    collaborations = many(
+        "CollaborationSession", "graphql_schema.collaborations.types", "The sessions that were started for it.",
+        on=lambda conversation, session: session.conversation_id == conversation.id,
     )  # fmt: skip
     events = many(
         "Event", "graphql_schema.events.types", "What happened in it, as far back as retention goes.",

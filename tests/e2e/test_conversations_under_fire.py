@@ -32,6 +32,8 @@ REMEMBER = """mutation ($text: String!) { remember(input: {text: $text, kind: SH
 RECALL = """query ($agent: ID!) { recallMemories(query: "harbour gates", agentId: $agent, first: 50) {
   memory { text } } }"""
 OPEN = "select count(*) from reply where team_id = $1 and finished_at is null"
+SEEN = """query ($id: ID!) { agents { nodes { slug contextFor(conversationId: $id) {
+  question { number } history { number } condensed } } } }"""
 HISTORY = """query ($id: ID!) { conversation(id: $id) { messages(first: 100) { nodes { number author text } } } }"""
 
 
@@ -73,7 +75,8 @@ class Hall:
                 await asyncio.sleep(0.2)
 
     async def compare(self, talks: list[str]) -> None:
-        """Every process shows the same history: all questions in their order, each answered once."""
+        """Every process shows the same history: all questions in their order, each answered once. Every agent is given
+        all of it, in that order, to answer the last question."""
         for talk in talks:
             views = [await self.run(HISTORY, {"id": talk}, url) for url in self.urls]
             assert all(view == views[0] for view in views)
@@ -82,6 +85,14 @@ class Hall:
             assert [one["author"] for one in nodes].count("AGENT") == MESSAGES
             asked = [one["text"] for one in nodes if one["author"] == "USER"]
             assert [f"talking {turn}" in text for turn, text in enumerate(asked)] == [True] * MESSAGES
+            last = max(one["number"] for one in nodes if one["author"] == "USER")
+            before = [one["number"] for one in nodes if one["number"] != last]
+            agents = (await self.run(SEEN, {"id": talk}))["agents"]["nodes"]
+            assert len(agents) == 3
+            for agent in agents:
+                seen = agent["contextFor"]
+                assert seen["question"] == {"number": last}
+                assert [one["number"] for one in seen["history"]] == before[len(seen["condensed"]) :], agent["slug"]
 
     async def share(self, facts: int) -> None:
         """What is told to one process is recalled by the next question to another."""

@@ -21,16 +21,19 @@ from app.db.engine import Database
 from app.db.transaction import Bell, Transactions
 from app.errors import Conflict, Forbidden, InvalidInput
 from app.events.wakeups import Listener
+from app.groups import service as groups
+from app.groups.spec import GroupSpec
 from app.ids import Prefix, to_global
 from app.inference.providers import Providers
 from app.managed.execution import Execution
 from app.tasks.errors import AgentUnavailable, ClaimLost
 from app.tasks.models import Task, TaskPurpose, TaskStatus, ToolCall
 from app.teams.flags import FeatureDisabled
+from app.teams.models import Team
 from jobs import errand_runner
 from jobs.errand_runner import ErrandRunner
 from jobs.errands import all_deeds
-from tests.fixtures.desk import Desk
+from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.sessions import Sessions
 from tests.jobs.conftest import Pools
 from tests.jobs.test_task_pool import until_status
@@ -282,6 +285,39 @@ async def test_work_hands_over_what_it_has_and_a_review_skips_what_is_optional_w
     assert (await sessions.read(two)).status is CollaborationStatus.COMPLETED
 
 
+async def test_what_a_review_found_reaches_who_revises_until_it_is_approved(sessions: Sessions, desk: Desk) -> None:
+    """A rejection, too, is a new task for the developer; what the words leave out is told from the data."""
+    template = {"template": "architect_developer_reviewer", "goal": "Parse the file."}
+    one = await sessions.start("supervisor_worker", "lead:kyra", "worker:luke", "reviewer:ada", **template)
+    await sessions.answer("kyra", "A plan.", {"tasks": [{"title": "parse", "description": "Parse it."}]})
+    finding = {"finding_id": "f1", "severity": "major", "category": "bug", "file": "parser.py", "line": 7,
+               "description": "It drops the last line.", "suggestion": "Read to the end."}  # fmt: skip
+    reviews = [("changes_requested", [finding]), ("rejected", [finding | {"line": None}]), ("approved", [])]
+
+    async def next_task(slug: str, result: str, output: dict[str, Any]) -> Task:
+        task = await desk.claim(slug)
+        assert task is not None
+        await sessions.finish(task, result, output | {"task_id": to_global(Prefix.TASK, task.id)})
+        await sessions.errands()
+        return task
+
+    work, judged = [], []
+    for verdict, findings in reviews:
+        made = {"status": "completed", "changes": NOTHING, "summary": "A parser.", "blockers": ["No fuzzer."]}
+        work.append(await next_task("luke", "Done.", made))
+        said = {"verdict": verdict, "findings": findings, "summary": "I read it.", "verification": PASSED}
+        judged.append(await next_task("ada", "Reviewed.", said))
+    report = await sessions.answer("kyra", "Made.")
+
+    done = await sessions.read(one)
+    assert (done.status, done.round, done.result) == (CollaborationStatus.COMPLETED, 3, "Made.")
+    assert "Done.\nA parser.\nBlocker: No fuzzer." in judged[0].context
+    told = "Reviewed.\nI read it.\n- major (bug) in parser.py{}: It drops the last line. Suggestion: Read to the end."
+    assert f"Verdict: changes_requested\n{told.format(':7')}" in work[1].context
+    assert f"Verdict: rejected\n{told.format('')}" in work[2].context
+    assert "Verdict: approved\nReviewed.\nI read it." in report.context
+
+
 async def test_a_failed_stage_is_retried_reassigned_or_ends_the_session(sessions: Sessions, desk: Desk) -> None:
     """The lead is somebody's own program: it decides over the API."""
     await desk.agent("kyra", runtime="external")
@@ -531,6 +567,55 @@ async def test_an_agent_starts_a_session_and_reports_what_it_came_to(
     peeked = await until_status(desk, other, TaskStatus.COMPLETED)
     assert "COMPLETED: " in (read.result or "")
     assert "You lead no such session" in (peeked.result or "")
+
+
+async def test_an_agent_starts_sessions_of_groups_and_templates_within_what_its_task_may(
+    sessions: Sessions, desk: Desk, worker: None
+) -> None:
+    """The task may ask luke alone and use one tool: so may all that works for its sessions."""
+    for slug in ("kyra", "luke", "ada", "zara"):
+        await desk.agent(slug)
+    crew, ada = {"group": "crew", "role": "worker"}, {"agent": "ada", "role": "worker"}
+    gates = [
+        {"slug": slug, "name": slug, "pattern": "delegation", "participants": [{"agent": lead, "role": "lead"}, crew]}
+        for slug, lead in (("gate", "kyra"), ("zaras", "zara"))
+    ]
+    async with desk.transaction() as session:
+        (await session.get_one(Team, desk.team_id)).collaboration_templates = gates
+        spec = GroupSpec(slug="crew", name="Crew", agents=("luke",))
+        await groups.save(session, team_id=desk.team_id, spec=spec, actor=ACTOR)
+    own = crew | {"instructions": '@tool delegate_task {"agent": "ada", "title": "a", "instructions": "b"}'}
+    asked: list[dict[str, Any]] = [
+        {"team_template": "Gate"},
+        {"pattern": "delegation", "participants": [own]},
+        {"team_template": "zaras"},
+        {"team_template": "gate", "participants": [crew]},
+        {"pattern": "delegation", "participants": [ada]},
+        {"pattern": "delegation", "participants": [{"group": "crow", "role": "worker"}]},
+        {"pattern": "delegation", "participants": [crew | ada]},
+        {"pattern": "delegation"},
+        {},
+    ]
+    told = "\n".join(f"@tool start_collaboration {json.dumps({'goal': 'Cache?'} | one)}" for one in asked)
+    only: dict[str, Any] = {"tools": ["start_collaboration"], "may_ask": ["luke"]}
+    task = await desk.delegate("zara", "kyra", instructions=told, max_tokens=100_000, **only)
+    await until_status(desk, task, TaskStatus.COMPLETED)
+
+    async with desk.transaction() as session:
+        started = list(await session.scalars(select(Collaboration).order_by(Collaboration.id)))
+        calls = list(await session.scalars(select(ToolCall).where(ToolCall.task_id == task.id).order_by(ToolCall.id)))
+    by_template, by_group = await until_ended(sessions, *started)
+    assert [(call.error or "NONE").split(":")[0] for call in calls] == [
+        "NONE", "NONE", "CONFLICT", "INVALID_INPUT", "AUTHORITY_EXCEEDED", "NOT_FOUND", "INVALID_INPUT",
+        "PARTICIPANTS_UNSUITABLE", "INVALID_INPUT",
+    ]  # fmt: skip
+    assert "the agent 'ada'" in (calls[4].error or "")
+    assert (by_template.team_template, by_template.status) == ("gate", CollaborationStatus.COMPLETED)
+    assert {one.lead_id for one in started} == {desk.agents["kyra"].id}
+    assert "delegate_task is not offered here" in (await sessions.stages(by_group))[0].output
+    for stage in [*await sessions.tasks(by_template), *await sessions.tasks(by_group)]:
+        assert (stage.assignee_id, stage.allowed_agents) == (desk.agents["luke"].id, [desk.agents["luke"].id])
+        assert stage.allowed_tools == ["start_collaboration"]
 
 
 async def test_a_managed_lead_is_asked_what_becomes_of_a_failure(sessions: Sessions, desk: Desk, worker: None) -> None:

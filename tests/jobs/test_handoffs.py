@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
+from app.agents import service as agents
 from app.agents.models import AgentStatus
 from app.agents.spec import SkillSpec
 from app.config import Settings
@@ -182,6 +183,36 @@ async def test_it_comes_back_further_when_the_caller_is_stopped_too(hall: Hall) 
 
     assert await primary(hall) == "kyra"
     assert (await outcomes(hall))[1] is HandoffOutcome.AGENT_UNAVAILABLE
+
+
+async def test_who_is_stopped_while_it_gets_the_conversation_back_does_not_keep_it(
+    hall: Hall, database: Database
+) -> None:
+    """First the return comes before the stop, then the other way round, and a worker always looks too early."""
+    await hall.desk.sql(f"update team set default_agent_id = '{(await hall.desk.agent('ada')).id}'")
+    which = {"team_id": hall.desk.team_id, "conversation_id": hall.conversation_id}
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+
+    await hand(hall, "luke", replies=False)
+    async with hall.desk.transaction() as session:
+        await service.give_back(session, **which, actor=ACTOR)
+        stopping = asyncio.create_task(hall.desk.set_status("kyra", AgentStatus.PAUSED))
+        while not stopping.done() and not await database.fetchval(waiting):  # noqa: ASYNC110 - Postgres tells nobody
+            await asyncio.sleep(0.01)
+        await hall.errands()
+    await stopping
+    await hall.errands()
+    assert await primary(hall) == "ada"
+
+    await hall.desk.set_status("kyra", AgentStatus.ACTIVE)
+    for slug, policy in (("kyra", ReturnPolicy.NONE), ("luke", ReturnPolicy.CALLER)):
+        await hand(hall, slug, "another bug", policy=policy, replies=False)
+    async with hall.desk.transaction() as session:
+        kyra = await agents.lock(session, hall.desk.team_id, (await hall.desk.agent("kyra")).id)
+        await give_back(hall)  # waits for nobody
+        kyra.status = AgentStatus.PAUSED
+    await hall.errands()
+    assert await primary(hall) == "ada"
 
 
 async def test_returns_at_once_have_one_effect(hall: Hall) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import suppress
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -252,7 +253,16 @@ async def test_an_agent_asks_a_colleague_for_a_report_and_waits_for_it(
         others = await desk.delegate("kyra", "ada", instructions=f"Read it.\n{look}")
         read = await until_status(desk, mine, TaskStatus.COMPLETED)
         refused = await until_status(desk, others, TaskStatus.COMPLETED)
+        only: dict[str, Any] = {"tools": ["request_report"], "may_ask": ["ada"]}
+        asks = "\n".join(f"@tool request_report {json.dumps(wanted | {'agent': slug})}" for slug in ("kyra", "ada"))
+        narrow = await until_status(
+            desk, await desk.delegate("kyra", "luke", instructions=asks, **only), TaskStatus.COMPLETED
+        )
+        _, second = await reports.all()
 
+    assert "AUTHORITY_EXCEEDED: The task above does not grant the agent 'kyra'." in (narrow.result or "")
+    within = await reports.task(second)
+    assert (within.allowed_agents, within.allowed_tools) == ([desk.agents["ada"].id], ["request_report"])
     assert report.requester_id == (await desk.agent("luke")).id
     assert "check_report: VALID" in (read.result or "")
     assert "You asked for no such report." in (refused.result or "")

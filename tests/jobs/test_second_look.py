@@ -26,8 +26,8 @@ from tests.jobs.test_task_pool import until_status
 MODEL = "openai:gpt-4o-mini"
 
 
-def judges(confidence: float, following: str = "nobody") -> Reply:
-    told = json.dumps({"confidences": [confidence], "next_agent": following})
+def judges(*confidences: float, following: str = "nobody") -> Reply:
+    told = json.dumps({"confidences": confidences, "next_agent": following})
     return calls(("final_result", told), usage=(1_000, 100))
 
 
@@ -65,19 +65,31 @@ async def test_a_model_judges_where_it_is_asked_to(
             server.script(says("It is all there."), judges(0.9))
             fired = await replied(hall, "Write it.")
             assert "1. draft complete" in server.asked[1]["messages"][-1]["content"]
-            server.script(says("The draft is complete, says nobody."), judges(0.1, "ada"))
+            server.script(says("The draft is complete, says nobody."), judges(0.1, following="ada"))
             named = await replied(hall, "Again.")
             server.script(says("The draft is complete."), fails(400))
             judged = await replied(hall, "And again.")
+            server.script(says("It is all there."))
+            known = await replied(hall, "Once more.")
+            assert len(server.asked) == 1, "the same reply under the same rules is read once"
+            async with desk.transaction() as session:
+                figures = rule.model_copy(update={"condition": "reply_words > 1000"})
+                await rules.replace(session, team=await teams.lock(session, desk.team_id), rules=[figures], actor=ACTOR)
+            server.script(says("Ask Ada about it."), judges(following="ada"))
+            unruled = await replied(hall, "So?")
         await providers.close()
 
     agents = {agent.id: slug for slug, agent in desk.agents.items()}
-    assert [(one.decided_by, one.to_agent_id and agents[one.to_agent_id]) for one in (fired, named, judged)] == [
+    decisions = (fired, named, judged, known, unruled)
+    assert [(one.decided_by, one.to_agent_id and agents[one.to_agent_id]) for one in decisions] == [
         (DecidedBy.RULE, "luke"),
         (DecidedBy.ANALYSIS, "ada"),
         (DecidedBy.RULE, "luke"),
+        (DecidedBy.AFTER_WORK, None),
+        (DecidedBy.ANALYSIS, "ada"),
     ]
     assert fired.judge == f"model-1/{MODEL}"
-    assert fired.tried[0]["clauses"][0]["confidence"] == 0.9
+    assert [one.tried[0]["clauses"][0]["confidence"] for one in (fired, known)] == [0.9, 0.9]
+    assert known.tried[0]["reason"] == "It holds, but luke has the conversation already."
     assert judged.tried[0]["clauses"][0]["reason"].startswith("the reply says")
-    assert len(await database.fetch("select digest from clause_verdict")) == 5
+    assert len(await database.fetch("select digest from clause_verdict")) == 6

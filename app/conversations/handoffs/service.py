@@ -188,7 +188,9 @@ async def returned(
 
 def _refuse_others(conversation: Conversation, acting_as: UUID | None) -> None:
     if acting_as is not None and acting_as != conversation.primary_agent_id:
-        raise Forbidden("This key acts as one agent, which does not have this conversation.")
+        raise Forbidden(
+            "This key acts as one agent, which does not have this conversation. Leave it to who has it, or to a person."
+        )
 
 
 async def _remember(session: AsyncSession, made: ConversationHandoff, giver: Agent, taker: Agent, actor: Actor) -> None:

@@ -51,7 +51,7 @@ from app.handoffs.decision import (
     target_of,
 )
 from app.handoffs.judging import kept
-from app.handoffs.judging.judge import NEXT_AGENT, NOBODY, Judge, model_judge
+from app.handoffs.judging.judge import NOBODY, Judge, model_judge, next_agent
 from app.handoffs.variables import VariableSource
 from app.ids import Prefix, to_global
 from app.teams.models import AfterWork, Team
@@ -175,10 +175,10 @@ class Steps:
         """Of the model that read the reply when it was made, if one did; else of the judge. And whom it named."""
         about: dict[str, Any] = {"team_id": stage.team.id, "reply": stage.reply.text}
         model = model_judge(self._settings)
-        read = {}
+        following, read = next_agent(stage.speaker.slug), {}
         if model is not None:
-            read = await kept.known(session, model, **about, statements=[*statements, NEXT_AGENT])
-        named = read.pop(NEXT_AGENT, None)
+            read = await kept.known(session, model, **about, statements=[*statements, following])
+        named = read.pop(following, None)
         rest = [statement for statement in statements if statement not in read]
         found = {**await kept.judged(session, self._judge, **about, statements=rest), **read}
         return found, named.reason if named is not None and named.reason != NOBODY else None

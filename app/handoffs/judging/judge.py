@@ -8,8 +8,12 @@ from typing import Protocol
 from app.config import HandoffJudge, Settings
 from app.handoffs.condition.evaluation import Verdict
 
-NEXT_AGENT = "§ who goes on"  # what a model that judges a reply also says, kept like a clause
 NOBODY = "nobody"
+
+
+def next_agent(speaker: str) -> str:
+    """What a model that judges this agent's reply also says, kept like a clause."""
+    return f"§ who goes on after {speaker}"
 
 
 def model_judge(settings: Settings) -> str | None:

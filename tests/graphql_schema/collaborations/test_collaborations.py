@@ -95,6 +95,33 @@ async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) 
     assert read["events"]["nodes"][-1]["kind"] == "COLLABORATION_COMPLETED"
 
 
+async def test_who_has_several_stages_at_once_says_which_one_is_done(parley: Parley, sessions: Sessions) -> None:
+    await sessions.desk.agent("ada", runtime="external")
+    template = {"template": "architect_developer_reviewer"}
+    one = await sessions.start("supervisor_worker", "lead:kyra", "worker:luke", "reviewer:ada", **template)
+    tasks = [{"title": title, "description": "Make it."} for title in ("parse", "print")]
+    await sessions.answer("kyra", "A plan.", {"tasks": tasks})
+    plan, _, second = await sessions.stages(one)
+    nothing: dict[str, list[str]] = {"files_created": [], "files_modified": [], "files_deleted": []}
+    made = {"status": "completed", "changes": nothing, "summary": "Made.", "blockers": []}
+    session = {"sessionId": to_global(Prefix.COLLABORATION, one.id), "result": "Made."}
+
+    async def submit(stage: UUID | None, task: UUID | None) -> Any:
+        output = made | {"task_id": to_global(Prefix.TASK, task)} if task else made
+        named = {"stageId": to_global(Prefix.STAGE, stage)} if stage else {}
+        return await do(parley, "submitStageOutput", Role.AGENT, **session, output=output, **named)
+
+    strange = await submit(plan.id, second.task_id)
+    done = await submit(second.id, second.task_id)
+    twice = await submit(second.id, second.task_id)
+    first = await submit(None, None)
+
+    assert (strange["code"], twice["code"]) == ("NOT_FOUND", "CONFLICT")
+    assert [(one["stage"]["name"], one["task"]["status"]) for one in (done, first)] == [
+        ("print", "COMPLETED"), ("parse", "COMPLETED"),
+    ]  # fmt: skip
+
+
 async def test_refusals_are_typed_and_leave_nothing(parley: Parley, sessions: Sessions) -> None:
     luke = {"agentId": parley.home.agent_id, "role": "WORKER"}
     foreign = {"agentId": to_global(Prefix.AGENT, parley.other.luke.id), "role": "WORKER"}
@@ -196,6 +223,35 @@ async def test_a_seat_names_an_agent_or_a_group(parley: Parley, sessions: Sessio
         assert [problem["path"] for problem in refused["problems"]] == ["participants.0.agentId"]
     assert foreign["code"] == "NOT_FOUND"
     assert (await parley.run("{ collaborationSessions { totalCount } }"))["collaborationSessions"]["totalCount"] == 0
+
+
+async def test_a_session_is_found_by_the_conversation_that_it_is_for(parley: Parley, sessions: Sessions) -> None:
+    """An agent's key names, and sees, one in which its agent takes part; luke does not."""
+    talk = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
+    conversation = (await parley.run(talk))["startConversation"]["conversation"]["id"]
+    read = """query ($id: ID!) { conversation(id: $id) { collaborations { nodes { id conversation { id } } } } }"""
+    peek = "query ($id: ID!) { collaborationSession(id: $id) { conversationId conversation { id } } }"
+    close = "mutation ($id: ID!) { closeConversation(input: {conversationId: $id}) { __typename } }"
+    led = [
+        {"agentId": parley.home.agent_id, "role": "LEAD"},
+        {"agentId": to_global(Prefix.AGENT, parley.home.kyra.id), "role": "WORKER"},
+    ]
+
+    made = (await start(parley, conversationId=conversation))["session"]["id"]
+    await start(parley)
+    foreign = await start(parley, "DELEGATION", Role.AGENT, participants=led, conversationId=conversation)
+    hidden = (await parley.run(peek, {"id": made}, role=Role.AGENT))["collaborationSession"]
+    unknown = await start(parley, conversationId=to_global(Prefix.CONVERSATION, parley.home.id))
+    found = (await parley.run(read, {"id": conversation}))["conversation"]["collaborations"]["nodes"]
+    await parley.run(close, {"id": conversation})
+    closed = await start(parley, conversationId=conversation)
+
+    assert found == [{"id": made, "conversation": {"id": conversation}}]
+    assert (foreign["code"], unknown["code"], closed["code"]) == ("FORBIDDEN", "NOT_FOUND", "CONFLICT")
+    assert hidden == {"conversationId": conversation, "conversation": None}
+    told = "select changes ->> 'conversationId' from event where kind = 'collaboration.started' order by position, id"
+    assert await parley.value(told) == conversation
+    assert (await parley.run("{ collaborationSessions { totalCount } }"))["collaborationSessions"]["totalCount"] == 2
 
 
 async def test_who_may_intervene(parley: Parley, sessions: Sessions) -> None:

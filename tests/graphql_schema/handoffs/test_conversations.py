@@ -94,6 +94,11 @@ async def test_a_conversation_is_handed_over_shown_and_asked_back(parley: Parley
     assert remembered == "Kyra handed a conversation over to Luke: a bug\n\nLinking fails."
     assert (await parley.run(RETURN, {"id": conversation}))["returnConversation"]["code"] == "CONFLICT"
 
+    await parley.run(HAND, {"input": {**given, "returnPolicy": "NONE"}})
+    stays = (await parley.run(READ, {"id": conversation}))["node"]
+    assert stays["handoffStack"] == away["handoffStack"], "it need not come back, and can"
+    assert "handoff" in (await parley.run(RETURN, {"id": conversation}))["returnConversation"]
+
 
 async def test_what_cannot_be_handed_over_is_refused_by_type(parley: Parley) -> None:
     conversation = await started(parley)

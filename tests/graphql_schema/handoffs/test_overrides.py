@@ -151,3 +151,8 @@ async def test_a_handoff_goes_to_another_agent_under_the_same_policy(parley: Par
     assert after["primaryAgent"]["slug"] == "ada"
     assert [one["outcome"] for one in after["handoffs"]["nodes"]] == ["CANCELLED", None]
     assert await stars(parley) == {"luke": 2, "ada": 4}
+
+    further = await parley.run(HAND, {"input": {**given, "reply": False}})
+    which["handoffId"] = further["handoffConversation"]["handoff"]["id"]
+    assert (await redirect(to_global(Prefix.AGENT, parley.home.kyra.id)))["code"] == "CONFLICT", "kyra waits for ada"
+    assert (await parley.run(READ, {"id": conversation}))["node"]["primaryAgent"]["slug"] == "luke"

@@ -94,6 +94,7 @@ function head(session, page) {
       session.agreement !== null && ['Agreement', `${percent(session.agreement)}, ${session.converged ? 'enough' : `below ${percent(session.threshold)}`}`],
       ['Tokens', count(session.tokensUsed)],
       ['When a stage fails', session.onFailure === 'ASK' ? 'somebody decides' : 'it ends'],
+      session.conversation && ['Conversation', h('a', { href: to('/conversations/:id', session.conversation) }, cut(session.conversation.title || 'open it', 60))],
     ].filter(Boolean)));
 }
 

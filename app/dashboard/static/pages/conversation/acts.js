@@ -57,13 +57,13 @@ function handoff(data, page) {
 }
 
 function giveBack({ conversation }, page) {
-  const top = conversation.handoffStack.at(-1);
+  const policy = conversation.handoffStack.at(-1)?.returnPolicy ?? 'CALLER';
   const back = [...new Map(conversation.handoffStack.map(({ fromAgent }) => [fromAgent.id, fromAgent.name]))];
   return actionDialog(page, {
     title: 'Return the conversation', submit: 'Return it', change: RETURN, done: 'Returned',
     input: (values) => ({ conversationId: conversation.id, result: values.result, toAgentId: values.toAgentId || null }),
   }, (problem) => [
-    field({ label: 'To', name: 'toAgentId', options: [['', `As agreed: ${POLICIES[top?.returnPolicy ?? 'CALLER']}`], ...back], error: problem('toAgentId') }),
+    field({ label: 'To', name: 'toAgentId', options: [['', policy === 'NONE' ? 'Who handed it over' : `As agreed: ${POLICIES[policy]}`], ...back], error: problem('toAgentId') }),
     field({ label: 'What came of it', name: 'result', rows: 3, maxlength: 4000, error: problem('result') }),
   ]);
 }

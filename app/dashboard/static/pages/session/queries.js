@@ -7,7 +7,7 @@ const AGENT = '{ id name }';
 const SESSION = `
   id pattern template goal context status round maxRounds threshold options agreement converged result error errorCode
   createdAt deadline finishedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
-  leadId
+  leadId conversation { id title }
   participants { slot role stage status instructions agent ${AGENT} }
   stages(last: 100) {
     totalCount
