@@ -48,6 +48,17 @@ def readable_of_task(row: Row) -> ColumnElement[bool]:
     return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), seen))
 
 
+def readable_letter(row: Row) -> ColumnElement[bool]:
+    """Of dead letters an agent sees those of tasks that it gave or has, and those below: all others are for people."""
+    task: Any = Task.__table__.alias()
+    above: Any = Task.__table__.alias()
+    line = above.c.id.in_([task.c.id, task.c.parent_id, task.c.grandparent_id, task.c.root_id])
+    takes_part = or_(above.c.assignee_id == Caller.agent_id, above.c.creator_id == Caller.agent_id)
+    part = select(task.c.id).join(above, line).where(task.c.id == row.task_id, takes_part)
+    mine = part.correlate_except(task, above).exists()
+    return and_(readable_of_task(row), or_(Caller.agent_id.is_(None), mine))
+
+
 def open_to_caller(conversation_id: Any) -> ColumnElement[bool]:
     return or_(Caller.agent_id.is_(None), conversation_id.in_(taken_part_in()))
 

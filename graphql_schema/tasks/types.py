@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, any_, select
 from app.auth.roles import Permission
 from app.ids import Prefix
 from app.tasks import models
-from graphql_schema.conversations.reach import readable_of_task, readable_task
+from graphql_schema.conversations.reach import readable_letter, readable_of_task, readable_task
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, mapped, one
@@ -192,8 +192,11 @@ class ToolCall(Node):
     )  # fmt: skip
 
 
-@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER, scope=readable_of_task)
-@strawberry.type(description="A task that failed for good and waits, or waited, for a person.")
+@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER, scope=readable_letter)
+@strawberry.type(
+    description="A task that failed for good and waits, or waited, for a person. An agent's key sees those of tasks "
+    "that its agent gave or has, and of those below."
+)
 class DeadLetter(Node):
     reason: str = column("Why it failed for good.", filter=True)
     state: models.DeadLetterState = column("What became of it.", filter=True, group=True)
