@@ -164,6 +164,8 @@ async def replay(
             contract_id=original.contract_id,
             contract_input=original.contract_input if contract_input is None else contract_input,
             again=True,
+            conversation_id=original.conversation_id,
+            redacts=original.redacts,
         )
         task = await delegate(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     letter, dead = await dead_letters.lock_open(session, team_id=team_id, letter_id=letter_id)
