@@ -21,6 +21,7 @@ from app.agents.models import AgentStatus
 from app.attention.errors import AlreadyAnswered
 from app.config import Flags, Settings
 from app.consultations import outcomes, transitions
+from app.consultations import spec as consulted
 from app.consultations.models import (
     ConsultationOutcome,
     ConsultationPhase,
@@ -46,9 +47,11 @@ from app.messages import service as messages
 from app.messages.channels import direct
 from app.messages.service import Outgoing
 from app.messages.spec import MessageSpec
-from app.tasks import revival
+from app.tasks import questions, revival
 from app.tasks.errors import AgentUnavailable, CycleDetected, PutAside
+from app.tasks.failures import NOTHING
 from app.tasks.models import TaskPriority, TaskPurpose, TaskStatus, ToolCall
+from app.tasks.questions import QuestionSpec
 from app.tasks.run import Run
 from app.tasks.sweeper import sweep
 from app.teams.flags import FeatureDisabled
@@ -235,6 +238,12 @@ async def test_asking_in_a_circle_is_found_before_anybody_is_asked(consultations
     with pytest.raises(CycleDetected) as refused:
         await desk.delegate(None, "frontend", parent=answering)
     assert refused.value.details["chain"] == ["frontend", "backend", "frontend"]
+    below = await desk.delegate(None, "qa", parent=answering)
+    given = {"task_id": below.id, "assignee_id": (await desk.agent("frontend")).id}
+    with pytest.raises(CycleDetected, match="frontend → backend → frontend"):
+        async with desk.transaction() as session:
+            await revival.reassign(session, team_id=desk.team_id, **given, actor=ACTOR)
+    await desk.cancel(below)
     # Waiting for delegated work counts as well.
     await consultations.answer("security", "Yes.")
     working = await desk.working("pm", "devops")
@@ -361,6 +370,30 @@ async def test_who_stops_leaves_its_questions_to_a_person_and_what_is_cancelled_
 
     done = await consultations.read(left)
     assert (done.status, done.summary, done.successful) == (Status.CLOSED, "not needed", False)
+
+
+async def test_a_specialist_that_answers_after_all_needs_no_person_any_more(
+    consultations: Consultations, desk: Desk, settings: Settings
+) -> None:
+    await consultations.team("frontend", "backend")
+    row = await consultations.ask("frontend", "Which fields does the User model have?")
+    task = await desk.claim("backend")
+    assert task is not None
+    team: dict[str, Any] = {"team_id": desk.team_id, "actor": ACTOR}
+    async with desk.transaction() as session:
+        wanted = QuestionSpec(question="May I tell?")
+        claim = {"task_id": task.id, "claim_token": task.claim_token}
+        await questions.ask_from_task(session, **claim, wanted=wanted, **team)
+    (item,) = await consultations.waiting()
+    async with desk.transaction() as session:
+        told: dict[str, Any] = {"consultation_id": row.id, "agent_id": task.assignee_id, "settings": settings}
+        await transitions.answer(session, given=consulted.Answer(answer="id"), usage=NOTHING, **told, **team)
+
+    assert (await consultations.read(row)).status is Status.COMPLETED
+    assert await consultations.waiting() == []
+    with pytest.raises(AlreadyAnswered, match="withdrawn by a test"):
+        async with desk.transaction() as session:
+            await answering.answer(session, item_id=item.id, given=Answer(text="Yes."), settings=settings, **team)
 
 
 async def test_a_persons_answer_is_neither_the_specialists_merit_nor_its_to_explain(
