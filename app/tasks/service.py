@@ -204,7 +204,8 @@ async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
 def refuse_inactive(assignee: Agent) -> None:
     if assignee.status is not AgentStatus.ACTIVE:
         reason = UnavailableReason(assignee.status.value)
-        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks.", reason)
+        instead = "Resume it, or ask another." if assignee.status is AgentStatus.PAUSED else "Ask another."
+        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {instead}", reason)
 
 
 async def chain_above(session: AsyncSession, task: Task) -> list[str]:
@@ -251,7 +252,10 @@ async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) 
     needed = [found[one] for one in wanted.depends_on]
     for one in needed:
         if one.status not in OPEN and one.status is not TaskStatus.COMPLETED:
-            raise Conflict(f"'{one.title}' is {one.status.value}, so a task that depends on it could never start.")
+            raise Conflict(
+                f"'{one.title}' is {one.status.value}, so a task that depends on it could never start. Retry that one "
+                "first, or leave it out of dependsOn."
+            )
     parent = found[wanted.parent_id] if wanted.parent_id else None
     if parent is not None:
         _check_parent(parent, wanted)
@@ -262,7 +266,10 @@ def _check_parent(parent: Task, wanted: Delegation) -> None:
     if wanted.claim_token is not None and wanted.claim_token != parent.claim_token:
         raise ClaimLost
     if parent.status is not TaskStatus.IN_PROGRESS:
-        raise Conflict(f"The task above is {parent.status.value}; only one in progress can delegate.")
+        raise Conflict(
+            f"The task above is {parent.status.value}; only one in progress can delegate. Claim it first, or leave "
+            "parentId out."
+        )
 
 
 def _creator(wanted: Delegation, parent: Task | None) -> UUID:

@@ -197,9 +197,11 @@ async def submit(
     """Take an agent's own task up, unless that was done, and complete it: nobody need answer what it waited for. Raises
     Conflict for one that has ended, or whose agent is not to work now."""
     task, at = await locked(session, team_id=team_id, task_id=task_id)
-    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
-    if task.status not in OPEN or status is not AgentStatus.ACTIVE:
-        raise Conflict("This task has ended, or its agent is not active.")
+    agent = (await session.scalars(select(Agent).where(Agent.id == task.assignee_id))).one()
+    if task.status not in OPEN:
+        raise Conflict(f"This task has already ended ({task.status.name}).")
+    if agent.status is not AgentStatus.ACTIVE:
+        raise Conflict(f"{agent.name} is {agent.status.value} and can answer when it is active again.")
     if task.status is TaskStatus.PENDING:
         if task.waiting_for:
             await attention.withdraw_of_task(session, task.id, actor=actor)
