@@ -30,7 +30,8 @@ def _depends(waiting: Any, needed: Any) -> ColumnElement[bool]:
 @mapped(models.Task.__table__, prefix=Prefix.TASK, scope=readable_task)
 @strawberry.type(
     description="Work of one agent: what another agent gave it, or its own work that Parley ordered. An agent's key "
-    "does not see what others do for conversations in which that agent does not take part."
+    "does not see what others do for conversations in which that agent does not take part, nor for consultations that "
+    "it neither asked for nor answers."
 )
 class Task(Node):
     title: str = column("A few words on what is wanted.", filter=True, order=True)
