@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from app.clock import now
 from app.contracts.built_in import BUILT_IN, BuiltIn
@@ -114,14 +115,16 @@ async def problems_with(schema: dict[str, Any], output: dict[str, Any] | None) -
 
 
 async def add_built_in(session: AsyncSession, *, team_id: UUID | None = None) -> None:
-    """Give a team, or every team, the built-in contracts that it does not have yet in their present version."""
+    """Give a team, or every team, the built-in contracts that it has in no version that counts, or only in an older
+    one."""
     for contract in BUILT_IN.values():
         await _add(session, contract, team_id)
 
 
 async def _add(session: AsyncSession, contract: BuiltIn, team_id: UUID | None) -> None:
     same_name = (Contract.name == contract.name) & Contract.built_in
-    has_it = select(Contract.id).where(same_name, Contract.team_id == Team.id, Contract.version == contract.version)
+    counts = same_name & (Contract.version >= contract.version) & Contract.retired_at.is_(None)
+    has_it = select(Contract.id).where(counts, Contract.team_id == Team.id)
     lacking = select(Team.id).where(~has_it.exists())
     teams_without = list(await session.scalars(lacking if team_id is None else lacking.where(Team.id == team_id)))
     if not teams_without:
@@ -129,6 +132,7 @@ async def _add(session: AsyncSession, contract: BuiltIn, team_id: UUID | None) -
     # Only what is older: another transaction may have added the present version since.
     older = same_name & (Contract.version < contract.version) & Contract.team_id.in_(teams_without)
     await session.execute(update(Contract).where(older, Contract.retired_at.is_(None)).values(retired_at=func.now()))
+    await _restore(session, same_name & (Contract.version == contract.version) & Contract.team_id.in_(teams_without))
     fields = {
         "name": contract.name,
         "version": contract.version,
@@ -139,6 +143,15 @@ async def _add(session: AsyncSession, contract: BuiltIn, team_id: UUID | None) -
     }
     rows = [{"id": new_id(), "team_id": one, **fields} for one in teams_without]
     await session.execute(insert(Contract).values(rows).on_conflict_do_nothing())
+
+
+async def _restore(session: AsyncSession, present: ColumnElement[bool]) -> None:
+    """What nobody may delete and nothing newer has replaced counts again, whatever retired it."""
+    newer = aliased(Contract)
+    same = (newer.team_id == Contract.team_id) & (newer.name == Contract.name)
+    replaced = select(newer.id).where(same, newer.retired_at.is_(None)).exists()
+    lost = update(Contract).where(present, Contract.retired_at.is_not(None), ~replaced)
+    await session.execute(lost.values(retired_at=None))
 
 
 async def _latest(session: AsyncSession, team_id: UUID, name: str) -> Contract | None:

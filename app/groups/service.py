@@ -75,7 +75,7 @@ async def save(session: AsyncSession, *, team_id: UUID, spec: GroupSpec, actor: 
         raise Conflict(f"This team has {MAX_GROUPS} groups, the most there may be. Dissolve one first.")
     wanted = {**current, spec.slug: spec}
     if chain := circle(wanted, spec.slug):
-        raise CycleDetected(chain, "The groups would lie in each other")
+        raise CycleDetected(chain, "The groups would lie in each other", "Choose another parent.")
     agents = await _living_agents(session, team_id)
     place = list(wanted).index(spec.slug)
     mine = [

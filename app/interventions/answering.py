@@ -29,6 +29,7 @@ from app.events.log import SYSTEM, Actor
 from app.redaction import redact
 from app.tasks import dead_letters, questions, revival, transitions
 from app.tasks.dead_letters import REPLAY
+from app.tasks.redacting import without_secrets
 from app.teams import service as teams
 from app.teams.models import MOST_BUDGET_USD
 
@@ -126,6 +127,7 @@ async def _close(
     task = None
     if item.holds_task and item.task_id is not None:
         task, at = await transitions.locked(session, team_id=item.team_id, task_id=item.task_id)
+        text = without_secrets(task, text)
     item = await attention.locked_open(session, team_id=item.team_id, item_id=item.id)
     attention.close(session, item, state, option=option, answer=text, actor=actor)
     if task is not None:

@@ -21,6 +21,7 @@ from app.inference.request import Tool, ToolRefused
 from app.tasks import tool_calls
 from app.tasks.errors import ClaimLost, PutAside
 from app.tasks.models import Task, TaskStatus, ToolCall
+from app.tasks.redacting import arguments_without_secrets
 from app.tasks.run import Run
 from app.tasks.tool_calls import ToolCallSpec
 
@@ -85,6 +86,7 @@ class AgentTool(Generic[Arguments]):
 async def _call(tool: AgentTool[Any], desk: Desk, given: dict[str, Any]) -> str:
     call_id, started_at = new_id(), now()
     run, left = desk.run, False
+    given = arguments_without_secrets(run.task, given)
     prepared: Any = None
     then: Callable[[], None] | None = None
 

@@ -22,6 +22,7 @@ from app.memories.errors import MemoryFull
 from app.memories.models import MAX_SUBJECT, MAX_TEXT, Memory, MemoryKind
 from app.memories.recall import Meaning, Recalled, recall
 from app.memories.wording import fingerprint
+from app.redaction import Redaction, redact
 
 MOST_OF_TEAM = 10_000
 MOST_OF_AGENT = 2_000
@@ -68,7 +69,9 @@ async def remember(
     `agent_id` is who learned it; what is shared, or of a user's profile, is the team's all the same. `meaning` is
     embedded before the transaction; without one the library adds it at the next recall.
     """
-    text = check_text("text", text, least=1, most=MAX_TEXT)
+    told = check_text("text", text, least=1, most=MAX_TEXT)
+    text = await _without_secrets(session, team_id, source, told)
+    meaning = meaning if text == told else None
     subject = None if subject is None else check_text("subject", subject, least=1, most=MAX_SUBJECT)
     if not 0 <= importance <= 1:
         raise InvalidInput.of("importance", "must be 0 to 1")
@@ -93,8 +96,8 @@ async def remember(
     if meaning is not None:
         memory.embedding, memory.embedder = meaning.vector, meaning.embedder
     await session.flush()
-    told = {"memory_id": to_global(Prefix.MEMORY, memory.id), "memory_kind": kind, "merged": merged}
-    append(session, EventKind.MEMORY_REMEMBERED, team_id=team_id, actor=actor, agent_id=agent_id, changes=told)
+    changes = {"memory_id": to_global(Prefix.MEMORY, memory.id), "memory_kind": kind, "merged": merged}
+    append(session, EventKind.MEMORY_REMEMBERED, team_id=team_id, actor=actor, agent_id=agent_id, changes=changes)
     return Remembered(memory, merged)
 
 
@@ -148,6 +151,15 @@ async def _check_named(session: AsyncSession, team_id: UUID, agent_id: UUID | No
         known = sql(f"select exists (select from {table} where team_id = :team and id = :named)")
         if named is not None and not await session.scalar(known, {"team": team_id, "named": named}):
             raise NotFound(f"There is no such {table} in this team.")
+
+
+async def _without_secrets(session: AsyncSession, team_id: UUID, source: Source | None, text: str) -> str:
+    """What was learned in a task, as it may be kept with that task."""
+    if source is None or source.task_id is None:
+        return text
+    named = {"team": team_id, "named": source.task_id}
+    what = await session.scalar(sql("select redacts from task where team_id = :team and id = :named"), named)
+    return text if what is None else redact(text, Redaction(what))[:MAX_TEXT]
 
 
 async def _check_expiry(session: AsyncSession, expires_at: datetime | None) -> None:

@@ -6,7 +6,7 @@ Locks are taken in one order: the team's row, the recipients' rows by id.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import func, insert, or_, select
@@ -20,9 +20,10 @@ from app.events.log import Actor, append
 from app.ids import Prefix, new_id, to_global
 from app.messages.channels import Channel, members_of
 from app.messages.errors import ChannelClosed, InboxFull, NoDirectMessages, NotInChannel
-from app.messages.models import AgentMessage, ChannelKind, InboxEntry
+from app.messages.models import MAX_BODY, MAX_SUBJECT, AgentMessage, ChannelKind, InboxEntry
 from app.messages.spec import MessageSpec, check_expiry
 from app.messages.unread import counts_as_unread
+from app.redaction import redact
 from app.tasks.errors import AgentUnavailable, UnavailableReason
 from app.tasks.models import Task
 from app.teams.models import MessagePolicy, Team
@@ -46,6 +47,7 @@ async def send(session: AsyncSession, *, team_id: UUID, wanted: Outgoing, limit:
     sender = await _permitted(session, team_id, wanted)
     recipients = await _recipients(session, team_id, sender, wanted.channel)
     await _check_links(session, team_id, wanted)
+    wanted = await _without_secrets(session, team_id, wanted)
     await _refuse_full(session, recipients, limit)
     message = _row(team_id, wanted, len(recipients))
     session.add(message)
@@ -118,6 +120,18 @@ async def _check_links(session: AsyncSession, team_id: UUID, wanted: Outgoing) -
         one = select(AgentMessage.id).where(AgentMessage.team_id == team_id, AgentMessage.id == spec.reply_to_id, seen)
         if await session.scalar(one) is None:
             raise NotFound("The sender has no such message to reply to (replyToId).")
+
+
+async def _without_secrets(session: AsyncSession, team_id: UUID, wanted: Outgoing) -> Outgoing:
+    """What is said about a task, as it may be kept with that task."""
+    spec, channel = wanted.spec, wanted.channel
+    about = channel.subject_id if channel.kind is ChannelKind.TASK else spec.task_id
+    mine = select(Task.redacts).where(Task.team_id == team_id, Task.id == about)
+    what = await session.scalar(mine) if about else None
+    if what is None:
+        return wanted
+    clean = {"body": redact(spec.body, what)[:MAX_BODY], "subject": redact(spec.subject, what)[:MAX_SUBJECT]}
+    return replace(wanted, spec=spec.model_copy(update=clean))
 
 
 async def _refuse_full(session: AsyncSession, recipients: Sequence[Agent], limit: int) -> None:

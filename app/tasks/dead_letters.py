@@ -19,6 +19,7 @@ from app.ids import Prefix, new_id, to_global
 from app.tasks.failures import Failure
 from app.tasks.models import DeadLetter, DeadLetterState, Task
 from app.tasks.narration import tell
+from app.tasks.redacting import without_secrets
 
 REPLAY, DISCARD, RETRY = "replay", "discard", "retry"
 
@@ -80,6 +81,7 @@ async def resolve_of(session: AsyncSession, task: Task, *, note: str, actor: Act
     mine = (DeadLetter.task_id == task.id) & (DeadLetter.state == DeadLetterState.OPEN)
     letter = await session.scalar(select(DeadLetter).where(mine).with_for_update())
     if letter is not None:
+        note = without_secrets(task, note)
         letter.state, letter.replay_id = DeadLetterState.REPLAYED, task.id
         letter.resolved_by, letter.resolved_at, letter.note = actor.name, now(), note or None
         await attention.close_of_letter(session, letter.id, option=RETRY, note=note, actor=actor)
@@ -96,6 +98,7 @@ async def resolve(
     replay_id: UUID | None = None,
 ) -> None:
     """Say who closed the letter, when, how and why: its audit trail."""
+    note = without_secrets(task, note)
     letter.state, letter.replay_id = state, replay_id
     letter.resolved_by, letter.resolved_at, letter.note = actor.name, now(), note or None
     replayed = state is DeadLetterState.REPLAYED

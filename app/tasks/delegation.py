@@ -29,6 +29,7 @@ HEAD_START = {
     TaskPriority.NORMAL: timedelta(0),
     TaskPriority.LOW: timedelta(minutes=-10),
 }
+_ANOTHER = "Ask an agent outside this chain, or do the work here."
 Reference = Annotated[str, StringConstraints(max_length=2_000, pattern=REFERENCE)]
 
 
@@ -75,7 +76,7 @@ def check_chain(chain: Sequence[str], assignee: str) -> int:
     """The depth of a task at the end of this chain of agents, which starts with the originating one."""
     whole = [*chain, assignee]
     if assignee in chain:
-        raise CycleDetected(whole, "The work would come back to an agent that is waiting for it")
+        raise CycleDetected(whole, "The work would come back to an agent that is waiting for it", _ANOTHER)
     if len(chain) > MAX_DEPTH:
         raise DelegationDepthExceeded(whole, MAX_DEPTH)
     return len(chain)
@@ -85,7 +86,7 @@ def check_askers(askers: Sequence[str], chain: Sequence[str], assignee: str) -> 
     """`askers` wait for the answer that the work at the beginning of this chain is for."""
     if assignee in askers:
         whole = [*askers[askers.index(assignee) :], *chain, assignee]
-        raise CycleDetected(whole, "The work would come back to an agent that waits for the answer")
+        raise CycleDetected(whole, "The work would come back to an agent that waits for the answer", _ANOTHER)
 
 
 def parse_task(fields: dict[str, Any]) -> TaskSpec:

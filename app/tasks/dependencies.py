@@ -70,7 +70,8 @@ async def refuse_wait_cycle(
     if parent_id in titles:
         path = path_to(parent_id, {row.id: row.via for row in reversed(rows)})
         chain = [title[:_SHOWN], *(titles[step] for step in path), title[:_SHOWN]]
-        raise CycleDetected(chain, "These tasks would wait for each other for ever")
+        instead = "Leave out the dependency, or delegate without this parent."
+        raise CycleDetected(chain, "These tasks would wait for each other for ever", instead)
 
 
 def path_to(target: UUID, via: Mapping[UUID, UUID | None]) -> list[UUID]:

@@ -8,6 +8,7 @@ end touches was made after it, so two ends at once meet in the same order. No ac
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -27,6 +28,7 @@ from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskPurpose, TaskStatus
 from app.tasks.narration import end_of, tell
+from app.tasks.redacting import without_secrets
 
 NO_COST = Decimal(0)
 _EVENT = {
@@ -57,6 +59,8 @@ async def end(
     """End a locked open task. `outcome` is the running attempt's, where it is not that of the status; `cost` is what
     it has cost since it was last charged."""
     completing = status is TaskStatus.COMPLETED
+    if failure is not None:
+        failure = replace(failure, message=without_secrets(task, failure.message))
     doomed, freed = await _lock_affected(session, task, failing=not completing, completing=completing)
     ended = await _end_doomed(session, task, doomed, at, actor, failure, failing=not completing)
     await mark(session, task, status, at, actor, failure, outcome)

@@ -33,8 +33,8 @@ class CycleDetected(AppError):
 
     code = "CYCLE_DETECTED"
 
-    def __init__(self, chain: Sequence[str], why: str) -> None:
-        super().__init__(f"{why}: {ARROW.join(chain)}.", chain=list(chain))
+    def __init__(self, chain: Sequence[str], why: str, instead: str) -> None:
+        super().__init__(f"{why}: {ARROW.join(chain)}. {instead}", chain=list(chain))
 
 
 class OscillationDetected(AppError):

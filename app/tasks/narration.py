@@ -12,6 +12,7 @@ from app.events.log import Actor, append
 from app.events.subject import TaskSubject
 from app.ids import Prefix, to_global
 from app.tasks.models import Task, TaskStatus
+from app.tasks.redacting import without_secrets
 
 MOST_CHARACTERS = 500
 
@@ -39,8 +40,12 @@ def tell(
             task.id, task.root_id, task.parent_id, task.grandparent_id, task.creator_id, former_assignee_id
         ),
         collaboration_id=task.collaboration_id,
-        changes={name: excerpt(value) if isinstance(value, str) else value for name, value in told.items()},
+        changes={name: _told(task, value) for name, value in told.items()},
     )
+
+
+def _told(task: Task, value: Any) -> Any:
+    return excerpt(without_secrets(task, value)) if type(value) is str else value
 
 
 def used(task: Task) -> dict[str, Any]:

@@ -63,4 +63,4 @@ async def require_runtime(session: AsyncSession, *, team_id: UUID, agent_id: UUI
     if agent is None:
         raise NotFound("There is no such agent in this team.")
     if agent.runtime is not runtime:
-        raise Conflict(f"{agent.name} is {agent.runtime.value}: its tasks are not claimed over the API.")
+        raise Conflict(f"{agent.name} is {agent.runtime.value}: Parley's workers take its tasks, nobody claims them.")

@@ -20,7 +20,7 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, to_global
 from app.tasks import dead_letters, dependencies
-from app.tasks.delegation import check_chain, parse_task
+from app.tasks.delegation import check_askers, check_chain, parse_task
 from app.tasks.models import (
     OPEN,
     AttemptOutcome,
@@ -43,6 +43,7 @@ from app.tasks.service import (
     refuse_unavailable,
 )
 from app.tasks.transitions import locked, requeued, take_back
+from app.tasks.waits import askers_of
 
 
 async def retry(
@@ -65,7 +66,7 @@ async def retry(
             f"This task is {task.status.name}; only one that failed, timed out or was cancelled can be retried."
         )
     else:
-        await _refuse_changed_chain(session, task, assignee)
+        await _refuse_in_chain(session, task, assignee)
         await refuse_unavailable(session, assignee)
         task.waiting_for = await _still_waits_for(session, task)
         await budgets.reopen(session, account_id=task.budget_id, caps=caps)
@@ -83,12 +84,15 @@ def refuse_own_work(task: Task) -> None:
         raise Conflict(f"This task is a {task.purpose.value}: whoever ordered it decides on it, not this mutation.")
 
 
-async def _refuse_changed_chain(session: AsyncSession, task: Task, assignee: Agent) -> None:
-    """The task above may have gone to another agent meanwhile: raises CycleDetected or AuthorityExceeded."""
+async def _refuse_in_chain(session: AsyncSession, task: Task, assignee: Agent) -> None:
+    """As a new task for this agent would be refused; the task above may have gone to another one meanwhile. Raises
+    CycleDetected or AuthorityExceeded."""
     parent = await session.get(Task, task.parent_id) if task.parent_id else None
+    chain = await chain_above(session, parent) if parent else (await chain_above(session, task))[:-1]
+    check_chain(chain, assignee.slug)
     if parent is not None:
-        check_chain(await chain_above(session, parent), assignee.slug)
-        (await authority_of(session, parent)).narrowed(tools=None, agents=None, assignee=assignee.slug)
+        check_askers(await askers_of(session, team_id=task.team_id, root_id=task.root_id), chain, assignee.slug)
+    (await authority_of(session, parent)).narrowed(tools=None, agents=None, assignee=assignee.slug)
 
 
 async def reassign(
@@ -102,10 +106,7 @@ async def reassign(
         raise Conflict(f"This task has ended ({task.status.name}). Retry it, or delegate it anew.")
     if task.assignee_id == assignee.id:
         raise Conflict(f"{assignee.name} has this task already.")
-    chain = await chain_above(session, task)
-    check_chain(chain[:-1], assignee.slug)
-    parent = await session.get(Task, task.parent_id) if task.parent_id else None
-    (await authority_of(session, parent)).narrowed(tools=None, agents=None, assignee=assignee.slug)
+    await _refuse_in_chain(session, task, assignee)
     await refuse_unavailable(session, assignee)
     if task.status is TaskStatus.IN_PROGRESS:
         await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
@@ -164,6 +165,8 @@ async def replay(
             contract_id=original.contract_id,
             contract_input=original.contract_input if contract_input is None else contract_input,
             again=True,
+            conversation_id=original.conversation_id,
+            redacts=original.redacts,
         )
         task = await delegate(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     letter, dead = await dead_letters.lock_open(session, team_id=team_id, letter_id=letter_id)

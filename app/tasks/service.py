@@ -30,6 +30,7 @@ from app.errors import Conflict, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
+from app.redaction import Redaction, redacted
 from app.tasks import dependencies, tools
 from app.tasks.delegation import (
     HEAD_START,
@@ -45,7 +46,6 @@ from app.tasks.errors import AgentUnavailable, ClaimLost, UnavailableReason
 from app.tasks.models import OPEN, Task, TaskDependency, TaskPriority, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.oscillation import check_repeats, fingerprint
-from app.tasks.redacting import without_secrets
 from app.tasks.retry_policy import ATTEMPTS, FailureCode
 from app.tasks.waits import askers_of
 from app.teams.flags import FeatureFlag, require
@@ -71,6 +71,8 @@ class Delegation:
     group_id: UUID | None = None  # the group that it was given to, and why the assignee was picked in it
     picked_because: str | None = None
     again: bool = False  # what was delegated once: who asked may have been stopped since then, and tools be gone
+    conversation_id: UUID | None = None  # of what is delegated again without the task above it, and what it takes out
+    redacts: Redaction | None = None
 
 
 async def delegate(
@@ -86,8 +88,8 @@ async def delegate(
     assignee = await agents.lock(session, team_id, wanted.assignee_id)
     parent, needed = await _lock_named(session, team_id, wanted)
     creator_id = _creator(wanted, parent)
-    if parent is not None and parent.redacts is not None:
-        wanted = _clean(parent, wanted)
+    if (redacts := wanted.redacts if parent is None else parent.redacts) is not None:
+        wanted = _clean(redacts, wanted)
     if parent is None and not wanted.again:
         await _refuse_stopped(session, team_id, creator_id)
     chain = await chain_above(session, parent) if parent else await _slugs(session, team_id, [creator_id])
@@ -202,8 +204,8 @@ async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
 def refuse_inactive(assignee: Agent) -> None:
     if assignee.status is not AgentStatus.ACTIVE:
         reason = UnavailableReason(assignee.status.value)
-        step = "Resume it, or name another." if assignee.status is AgentStatus.PAUSED else "Name another."
-        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {step}", reason)
+        instead = "Resume it, or ask another." if assignee.status is AgentStatus.PAUSED else "Ask another."
+        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {instead}", reason)
 
 
 async def chain_above(session: AsyncSession, task: Task) -> list[str]:
@@ -250,7 +252,10 @@ async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) 
     needed = [found[one] for one in wanted.depends_on]
     for one in needed:
         if one.status not in OPEN and one.status is not TaskStatus.COMPLETED:
-            raise Conflict(f"'{one.title}' is {one.status.value}, so a task that depends on it could never start.")
+            raise Conflict(
+                f"'{one.title}' is {one.status.value}, so a task that depends on it could never start. Retry that one "
+                "first, or leave it out of dependsOn."
+            )
     parent = found[wanted.parent_id] if wanted.parent_id else None
     if parent is not None:
         _check_parent(parent, wanted)
@@ -261,7 +266,10 @@ def _check_parent(parent: Task, wanted: Delegation) -> None:
     if wanted.claim_token is not None and wanted.claim_token != parent.claim_token:
         raise ClaimLost
     if parent.status is not TaskStatus.IN_PROGRESS:
-        raise Conflict(f"The task above is {parent.status.value}; only one in progress can delegate.")
+        raise Conflict(
+            f"The task above is {parent.status.value}; only one in progress can delegate. Claim it first, or leave "
+            "parentId out."
+        )
 
 
 def _creator(wanted: Delegation, parent: Task | None) -> UUID:
@@ -273,11 +281,11 @@ def _creator(wanted: Delegation, parent: Task | None) -> UUID:
     return creator_id
 
 
-def _clean(parent: Task, wanted: Delegation) -> Delegation:
+def _clean(what: Redaction, wanted: Delegation) -> Delegation:
     """What a task asks others for is said in its work."""
-    said = without_secrets(parent, wanted.spec.model_dump(include=_SAID))
+    said = redacted(wanted.spec.model_dump(include=_SAID), what)
     said["title"] = said["title"][:MAX_TITLE]
-    given = without_secrets(parent, wanted.contract_input)
+    given = redacted(wanted.contract_input, what)
     return replace(wanted, spec=wanted.spec.model_copy(update=said), contract_input=given)
 
 
@@ -332,6 +340,7 @@ def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | Non
     task.creator_id, task.assignee_id, task.depth = creator_id, wanted.assignee_id, depth
     task.on_behalf_of = parent.on_behalf_of if parent else actor.name
     task.root_id = parent.root_id if parent else task.id
+    task.conversation_id, task.redacts = wanted.conversation_id, wanted.redacts
     if parent is not None:
         task.parent_id, task.grandparent_id = parent.id, parent.parent_id
         task.collaboration_id = parent.collaboration_id

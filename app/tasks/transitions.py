@@ -17,6 +17,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
+from app.attention import service as attention
 from app.budgets import service as budgets
 from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
@@ -193,13 +194,18 @@ async def submit(
     usage: Usage,
     actor: Actor,
 ) -> Task:
-    """Take an agent's own task up, unless that was done, and complete it. Raises Conflict for one that has ended, or
-    whose agent is not to work now."""
+    """Take an agent's own task up, unless that was done, and complete it: nobody need answer what it waited for. Raises
+    Conflict for one that has ended, or whose agent is not to work now."""
     task, at = await locked(session, team_id=team_id, task_id=task_id)
-    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
-    if task.status not in OPEN or status is not AgentStatus.ACTIVE:
-        raise Conflict("This task has ended, or its agent is not active.")
+    agent = (await session.scalars(select(Agent).where(Agent.id == task.assignee_id))).one()
+    if task.status not in OPEN:
+        raise Conflict(f"This task has already ended ({task.status.name}).")
+    if agent.status is not AgentStatus.ACTIVE:
+        raise Conflict(f"{agent.name} is {agent.status.value} and can answer when it is active again.")
     if task.status is TaskStatus.PENDING:
+        if task.waiting_for:
+            await attention.withdraw_of_task(session, task.id, actor=actor)
+            task.waiting_for = 0
         _take(session, task, at, lease_s=LEASE_S[0], actor=actor)
         await session.flush()
     assert task.claim_token is not None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select, union
 
+from app.consultations.models import Consultation, ConsultationExchange
 from app.conversations import models
 from app.tasks.models import Task
 from graphql_schema.planner.mapping import Caller
@@ -35,10 +36,12 @@ def readable_where_there_is_one(row: Row) -> ColumnElement[bool]:
 
 
 def readable_task(row: Row) -> ColumnElement[bool]:
-    """An agent also sees what it is to do, and what it gave to others, for conversations of which it is no part."""
+    """An agent also sees what it is to do, and what it gave to others, for conversations of which it is no part. Work
+    for a consultation, which alone has something taken out of it, is seen by who takes part in it and by who asked."""
     own = or_(row.assignee_id == Caller.agent_id, row.creator_id == Caller.agent_id)
     within = or_(row.conversation_id.is_(None), own, open_to_caller(row.conversation_id))
-    return and_(row.team_id == Caller.team_id, within)
+    asked = or_(row.redacts.is_(None), Caller.agent_id.is_(None), own, _in_line(row), row.root_id.in_(_asked_for()))
+    return and_(row.team_id == Caller.team_id, within, asked)
 
 
 def readable_of_task(row: Row) -> ColumnElement[bool]:
@@ -46,6 +49,33 @@ def readable_of_task(row: Row) -> ColumnElement[bool]:
     task: Any = Task.__table__.alias()
     seen = select(task.c.id).where(task.c.id == row.task_id, readable_task(task.c)).correlate_except(task).exists()
     return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), seen))
+
+
+def readable_letter(row: Row) -> ColumnElement[bool]:
+    """Of dead letters an agent sees those of tasks that it gave or has, and those below: all others are for people."""
+    task: Any = Task.__table__.alias()
+    mine = select(task.c.id).where(task.c.id == row.task_id, _in_line(task.c)).correlate_except(task).exists()
+    return and_(readable_of_task(row), or_(Caller.agent_id.is_(None), mine))
+
+
+def _in_line(row: Row) -> ColumnElement[bool]:
+    """Whether the caller's agent gave or has the task, or one above it."""
+    above: Any = Task.__table__.alias()
+    line = above.c.id.in_([row.id, row.parent_id, row.grandparent_id, row.root_id])
+    part = or_(above.c.assignee_id == Caller.agent_id, above.c.creator_id == Caller.agent_id)
+    return select(above.c.id).where(line, part).correlate_except(above).exists()
+
+
+def _asked_for() -> Any:
+    """The tasks in which others answer what the caller's agent asked."""
+    asked: Any = Consultation.__table__.alias()
+    said: Any = ConsultationExchange.__table__.alias()
+    mine = and_(asked.c.team_id == Caller.team_id, asked.c.requester_id == Caller.agent_id)
+    before = select(said.c.task_id).join(asked, asked.c.id == said.c.consultation_id)
+    return union(
+        select(asked.c.task_id).where(mine, asked.c.task_id.is_not(None)),
+        before.where(mine, said.c.task_id.is_not(None)),
+    )
 
 
 def open_to_caller(conversation_id: Any) -> ColumnElement[bool]:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, any_, select
 from app.auth.roles import Permission
 from app.ids import Prefix
 from app.tasks import models
-from graphql_schema.conversations.reach import readable_of_task, readable_task
+from graphql_schema.conversations.reach import readable_letter, readable_of_task, readable_task
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, mapped, one
@@ -30,7 +30,8 @@ def _depends(waiting: Any, needed: Any) -> ColumnElement[bool]:
 @mapped(models.Task.__table__, prefix=Prefix.TASK, scope=readable_task)
 @strawberry.type(
     description="Work of one agent: what another agent gave it, or its own work that Parley ordered. An agent's key "
-    "does not see what others do for conversations in which that agent does not take part."
+    "does not see what others do for conversations in which that agent does not take part, nor for consultations that "
+    "it neither asked for nor answers."
 )
 class Task(Node):
     title: str = column("A few words on what is wanted.", filter=True, order=True)
@@ -202,8 +203,11 @@ class ToolCall(Node):
     )  # fmt: skip
 
 
-@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER, scope=readable_of_task)
-@strawberry.type(description="A task that failed for good and waits, or waited, for a person.")
+@mapped(models.DeadLetter.__table__, prefix=Prefix.DEAD_LETTER, scope=readable_letter)
+@strawberry.type(
+    description="A task that failed for good and waits, or waited, for a person. An agent's key sees those of tasks "
+    "that its agent gave or has, and of those below."
+)
 class DeadLetter(Node):
     reason: str = column("Why it failed for good.", filter=True)
     state: models.DeadLetterState = column("What became of it.", filter=True, group=True)

@@ -1,5 +1,5 @@
-"""Kill the worker inside the transaction of each phase of a reply, an ensemble and a handoff: whatever it was at is
-done once by the next worker, and no conversation is left in between."""
+"""Kill the worker inside the transaction of each phase of a reply, an ensemble, a handoff and a consultation: whatever
+it was at is done once by the next worker, and no conversation or consultation is left in between."""
 
 from __future__ import annotations
 
@@ -29,17 +29,22 @@ PHASES = {
     "the answer is said": ("message", "insert", "new.author = 'agent'"),
     "what follows is decided": ("step_decision", "insert", "true"),
     "the conversation passes on": ("conversation_handoff", "insert", "true"),
+    "a question is taken up": ("consultation", "update", "new.status = 'in_progress' and old.status = 'pending'"),
+    "a consultation is answered": ("consultation_exchange", "insert", "new.kind = 'response'"),
 }
-SHORT = ("the answer is said", "the conversation passes on")
+SHORT = ("the answer is said", "the conversation passes on", "a consultation is answered")
 TRAP = """
 create function fall_asleep() returns trigger language plpgsql as $$ begin perform pg_sleep(120); return new; end $$;
 create trigger trap before {operation} on {table} for each row
     when (new.team_id = '{team}' and {condition}) execute function fall_asleep();"""
 NO_TRAP = "drop function if exists fall_asleep() cascade"
 ASLEEP = "select pid from pg_stat_activity where wait_event = 'PgSleep'"
-OPEN = "select count(*) from reply where team_id = $1 and finished_at is null"
+OPEN = """select (select count(*) from reply where team_id = $1 and finished_at is null)
+    + (select count(*) from consultation where team_id = $1 and finished_at is null)"""
 START = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
 SAY = "mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename ... on Refusal { code } } }"
+ASK = """mutation ($input: RequestConsultationInput!) { requestConsultation(input: $input) {
+  ... on ConsultationPayload { consultation { status } } ... on Refusal { code message } } }"""
 RULE = """mutation ($from: ID!, $to: ID!) {
   saveHandoffRule(input: {fromAgentId: $from, toAgentId: $to, condition: "draft complete"}) { __typename }
 }"""
@@ -94,11 +99,16 @@ async def test_whatever_it_was_at_is_done_once(installation: Installation) -> No
             said = (await run(SAY, input={"conversationId": talk, **wanted}))["sendMessage"]
             assert said == {"__typename": "SendMessagePayload"}
 
+        async def ask(question: str) -> None:
+            asked = await run(ASK, input={"requesterId": kyra, "question": question})
+            assert asked == {"requestConsultation": {"consultation": {"status": "PENDING"}}}
+
         await run(RULE, **{"from": kyra, "to": luke})
         try:
             for phase in phases:
                 table, operation, condition = PHASES[phase]
                 trap = TRAP.format(table=table, operation=operation, condition=condition, team=team.id)
+                await ask(f"Who is best at talking while {phase}?")
                 await execute(installation, *trap.strip().split("\n", 1))
                 await say(text=SCRIPT, agentId=kyra)
                 await say(text="Let us go talking.", strategy="ENSEMBLE", threshold=0)
@@ -133,6 +143,15 @@ async def test_whatever_it_was_at_is_done_once(installation: Installation) -> No
         "a conversation whose primary agent is not who took over last": """
             select handoff.id from conversation_handoff handoff join conversation talk on talk.id = conversation_id
             where handoff.team_id = $1 and talk.primary_agent_id <> handoff.to_agent_id""",
+        "a consultation that was not answered exactly once": """
+            select one.id from consultation one left join consultation_exchange said
+                on said.consultation_id = one.id and said.kind = 'response'
+            where one.team_id = $1 group by one.id
+            having count(said.id) <> 1 or one.status <> 'completed' or one.exchange_count <> 2""",
+        "a consultation that was told of otherwise than once in order": """
+            select consultation_id from event where team_id = $1 and consultation_id is not null
+            group by consultation_id having string_agg(kind, ' ' order by position, id)
+                <> 'consultation.requested consultation.begun consultation.answered'""",
         "money that is still reserved": "select id from budget_account where team_id = $1 and reserved <> 0",
     }
     rows = installation.database.fetch

@@ -152,7 +152,11 @@ async def check_against_the_provider(work: Works) -> None:
 
 
 async def check_cancelled(work: Works) -> None:
-    """Whoever was told that a task is cancelled finds it so, and every assignee's stream has it."""
+    """Whoever was told that a task is cancelled finds it so, and its assignee is told once."""
     assert work.cancelled
+    told = """select task.id from task left join event
+        on event.task_id = task.id and event.kind = 'task.cancelled' and event.agent_id = task.assignee_id
+        where task.team_id = $1 and task.status = 'cancelled' group by task.id having count(event.id) <> 1"""
+    assert await work.rows(told) == []
     rows = await work.rows("select id from task where team_id = $1 and status = 'cancelled' and parent_id is null")
     assert {task_id for (task_id,) in rows} >= work.cancelled

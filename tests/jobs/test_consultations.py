@@ -21,6 +21,7 @@ from app.agents.models import AgentStatus
 from app.attention.errors import AlreadyAnswered
 from app.config import Flags, Settings
 from app.consultations import outcomes, transitions
+from app.consultations import spec as consulted
 from app.consultations.models import (
     ConsultationOutcome,
     ConsultationPhase,
@@ -36,11 +37,22 @@ from app.errors import Conflict, Forbidden, InvalidInput
 from app.events.models import Event
 from app.ids import Prefix, to_global
 from app.inference.providers import Providers
+from app.interventions import answering
+from app.interventions.answering import Answer
 from app.managed.execution import Execution
 from app.memories import service as memories
 from app.memories.models import MemoryKind
-from app.tasks.errors import AgentUnavailable, CycleDetected
+from app.memories.service import Source
+from app.messages import service as messages
+from app.messages.channels import direct
+from app.messages.service import Outgoing
+from app.messages.spec import MessageSpec
+from app.tasks import questions, revival
+from app.tasks.errors import AgentUnavailable, CycleDetected, PutAside
+from app.tasks.failures import NOTHING
 from app.tasks.models import TaskPriority, TaskPurpose, TaskStatus, ToolCall
+from app.tasks.questions import QuestionSpec
+from app.tasks.run import Run
 from app.tasks.sweeper import sweep
 from app.teams.flags import FeatureDisabled
 from jobs.errands import all_deeds
@@ -54,7 +66,7 @@ Status = ConsultationStatus
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    flags = Flags(agent_collaboration=True, expert_gate=True, task_delegation=True)
+    flags = Flags(agent_collaboration=True, expert_gate=True, task_delegation=True, collaboration=True)
     return settings.model_copy(update={"flags": flags})
 
 
@@ -226,6 +238,12 @@ async def test_asking_in_a_circle_is_found_before_anybody_is_asked(consultations
     with pytest.raises(CycleDetected) as refused:
         await desk.delegate(None, "frontend", parent=answering)
     assert refused.value.details["chain"] == ["frontend", "backend", "frontend"]
+    below = await desk.delegate(None, "qa", parent=answering)
+    given = {"task_id": below.id, "assignee_id": (await desk.agent("frontend")).id}
+    with pytest.raises(CycleDetected, match="frontend → backend → frontend"):
+        async with desk.transaction() as session:
+            await revival.reassign(session, team_id=desk.team_id, **given, actor=ACTOR)
+    await desk.cancel(below)
     # Waiting for delegated work counts as well.
     await consultations.answer("security", "Yes.")
     working = await desk.working("pm", "devops")
@@ -354,6 +372,30 @@ async def test_who_stops_leaves_its_questions_to_a_person_and_what_is_cancelled_
     assert (done.status, done.summary, done.successful) == (Status.CLOSED, "not needed", False)
 
 
+async def test_a_specialist_that_answers_after_all_needs_no_person_any_more(
+    consultations: Consultations, desk: Desk, settings: Settings
+) -> None:
+    await consultations.team("frontend", "backend")
+    row = await consultations.ask("frontend", "Which fields does the User model have?")
+    task = await desk.claim("backend")
+    assert task is not None
+    team: dict[str, Any] = {"team_id": desk.team_id, "actor": ACTOR}
+    async with desk.transaction() as session:
+        wanted = QuestionSpec(question="May I tell?")
+        claim = {"task_id": task.id, "claim_token": task.claim_token}
+        await questions.ask_from_task(session, **claim, wanted=wanted, **team)
+    (item,) = await consultations.waiting()
+    async with desk.transaction() as session:
+        told: dict[str, Any] = {"consultation_id": row.id, "agent_id": task.assignee_id, "settings": settings}
+        await transitions.answer(session, given=consulted.Answer(answer="id"), usage=NOTHING, **told, **team)
+
+    assert (await consultations.read(row)).status is Status.COMPLETED
+    assert await consultations.waiting() == []
+    with pytest.raises(AlreadyAnswered, match="withdrawn by a test"):
+        async with desk.transaction() as session:
+            await answering.answer(session, item_id=item.id, given=Answer(text="Yes."), settings=settings, **team)
+
+
 async def test_a_persons_answer_is_neither_the_specialists_merit_nor_its_to_explain(
     consultations: Consultations, desk: Desk
 ) -> None:
@@ -433,9 +475,8 @@ async def test_two_that_ask_at_once_cannot_wait_for_each_other(consultations: Co
         *(consultations.ask("frontend", f"Which endpoint of the API has version {n}?") for n in range(4)),
     )
 
-    statuses = [row.status for row in rows]
-    assert statuses[:2].count(Status.ESCALATED) >= 1 or statuses.count(Status.PENDING) == 3
-    assert sum(row.status is Status.PENDING and row.requester_id == rows[0].requester_id for row in rows) <= 3
+    asking = [row.requester_id for row in rows if row.status is Status.PENDING]
+    assert asking in ([rows[1].requester_id], [rows[0].requester_id] * 3)
     assert {loop.kind for loop in await consultations.loops()} <= {LoopKind.CIRCULAR, LoopKind.TOO_MANY}
 
 
@@ -492,20 +533,96 @@ async def test_secrets_in_every_field_are_kept_nowhere(
     lost = await consultations.ask("frontend", "Which whisky goes with oysters?", errors=told)
     await consultations.decide("answer", f"Never tell. api_key={secret['person']}")
 
-    async with desk.transaction() as session:
-        tables = list(await session.scalars(text("select tablename from pg_tables where schemaname = 'public'")))
-        found = []
-        for table in tables:
-            everything = await session.scalar(text(f'select string_agg(t::text, chr(10)) from "{table}" as t'))
-            found += [(table, name) for name, value in secret.items() if value in (everything or "")]
-        assert found == []
-        assert await session.scalar(select(Event.id).limit(1)) is not None
+    assert await kept_anywhere(desk, secret) == []
     printed = capsys.readouterr()
     logged = caplog.text + printed.out + printed.err
     assert [name for name, value in secret.items() if value in logged] == []
     (first, *_) = await consultations.exchanges(row)
     assert "[redacted:password]" in first.content
     assert (await consultations.read(lost)).status is Status.COMPLETED
+
+
+async def kept_anywhere(desk: Desk, secrets: dict[str, str]) -> list[tuple[str, str]]:
+    """Which tables hold which of them; there is an event at least to look at."""
+    found = []
+    async with desk.transaction() as session:
+        assert await session.scalar(select(Event.id).limit(1)) is not None
+        for table in list(await session.scalars(text("select tablename from pg_tables where schemaname = 'public'"))):
+            everything = await session.scalar(text(f'select string_agg(t::text, chr(10)) from "{table}" as t'))
+            found += [(table, name) for name, value in secrets.items() if value in (everything or "")]
+    return found
+
+
+TOLD_BY_TOOLS: dict[str, dict[str, Any]] = {
+    "send_agent_message": {"to_agent": "frontend", "message": "password={}", "subject": "password={}"},
+    "remember": {"text": "The staging password is {}9!", "kind": "shared"},
+    "delegate_task": {"agent": "helper", "title": "password={}", "instructions": "password={}"},
+    "request_report": {
+        "agent": "helper", "type": "research_summary", "title": "password={}", "context": "password={}",
+        "parameters": {"topic": "password={}"},
+    },
+    "start_collaboration": {
+        "pattern": "delegation", "goal": "password={}",
+        "participants": [{"agent": "helper", "role": "worker", "instructions": "password={}"}],
+    },
+    "ask_person": {"question": "Is password={} right?", "context": "password={}"},
+}  # fmt: skip
+
+
+def with_secret(given: Any, secret: str) -> Any:
+    return json.loads(json.dumps(given).replace("{}", secret))
+
+
+async def test_whatever_the_work_for_a_consultation_tells_others_has_no_secrets(
+    consultations: Consultations, desk: Desk, settings: Settings, database: Database
+) -> None:
+    secrets = {name: f"hunter2-{name}" for name in (*TOLD_BY_TOOLS, "message", "memory", "answer", "note", "cancel")}
+    await consultations.team("frontend", "backend")
+    await desk.agent("helper")
+    row = await consultations.ask("frontend", "Which fields does the User model have?")
+    task = await desk.claim("backend")
+    assert task is not None
+    lent = Execution(settings, database, Providers(settings), consultations.consulting.library)
+    run = Run(task, desk.transaction, ACTOR)
+    briefed = await lent._brief(run)
+    tools = {tool.name: tool for tool in lent._tools(run, briefed)}
+    letter = await dead_letter_below(desk, task)
+    for name, given in TOLD_BY_TOOLS.items():
+        with suppress(PutAside):
+            await tools[name].call(with_secret(given, secrets[name]))
+    team: dict[str, Any] = {"team_id": desk.team_id, "actor": ACTOR}
+    async with desk.transaction() as session:
+        spec = MessageSpec(body=f"password={secrets['message']}", task_id=task.id)
+        said = Outgoing(task.assignee_id, direct((await desk.agent("frontend")).id), spec)
+        await messages.send(session, wanted=said, limit=10, **team)
+        what: dict[str, Any] = {"kind": MemoryKind.SHARED, "source": Source(task.id)}
+        await memories.remember(session, text=f"password={secrets['memory']}", **what, **team)
+    (item,) = [one for one in await consultations.waiting() if one.holds_task]
+    async with desk.transaction() as session:
+        given = Answer(text=f"No, password={secrets['answer']}")
+        await answering.answer(session, item_id=item.id, given=given, settings=settings, **team)
+    async with desk.transaction() as session:
+        why = f"password={secrets['cancel']}"
+        await transitions.tasks.cancel(session, task_id=task.id, reason=why, **team)
+    await consultations.errands()
+    async with desk.transaction() as session:
+        again: dict[str, Any] = {"edits": {"title": f"password={secrets['note']}"}, "assignee_id": None}
+        note = f"password={secrets['note']}"
+        _, replay = await revival.replay(session, letter_id=letter.id, **again, settings=settings, note=note, **team)
+
+    assert await kept_anywhere(desk, secrets) == []
+    closed = await consultations.read(row)
+    assert (closed.status, closed.summary) == (Status.CLOSED, "password=[redacted:password]")
+    assert (replay.parent_id, replay.redacts, replay.title) == (None, task.redacts, "password=[redacted:password]")
+
+
+async def dead_letter_below(desk: Desk, task: Any) -> Any:
+    await desk.delegate(None, "helper", parent=task)
+    below = await desk.claim("helper")
+    assert below is not None
+    await desk.fail(below, may_pass=False)
+    (letter,) = await desk.letters()
+    return letter
 
 
 async def test_a_refusal_that_quotes_a_secret_is_kept_without_it(

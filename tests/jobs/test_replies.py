@@ -129,7 +129,7 @@ async def test_a_cascade_goes_on_at_failure_timeout_and_refusal_until_somebody_a
     luke, ada, kyra = await hall.chosen(reply)
     assert (luke.status, luke.error) == (
         ContributionStatus.FAILED,
-        "Luke is paused and takes no new tasks. Resume it, or name another.",
+        "Luke is paused and takes no new tasks. Resume it, or ask another.",
     )
     assert (ada.status, ada.error) == (ContributionStatus.TIMED_OUT, "It took longer than 60 seconds.")
     assert (kyra.status, kyra.use) == (ContributionStatus.COMPLETED, ContributionUse.ANSWER)

@@ -11,7 +11,7 @@ class HandoffCycle(CycleDetected):
     """The agent waits for the conversation to come back."""
 
     def __init__(self, chain: Sequence[str]) -> None:
-        super().__init__(chain, "This agent waits for the conversation to come back; return it instead")
+        super().__init__(chain, "This agent waits for the conversation to come back", "Return it instead.")
 
 
 class HandoffOscillation(OscillationDetected):

@@ -77,7 +77,8 @@ async def refuse_wait_cycle(session: AsyncSession, *, giver: Agent, taker: Agent
         session, team_id=giver.team_id, waiter_id=giver.id, awaited_id=taker.id, consultations_only=True
     )
     if circle:
-        raise CycleDetected(circle, "Who would take over waits for an answer of who hands over")
+        instead = "Answer first, hand over to another agent, or for good (returnPolicy NONE)."
+        raise CycleDetected(circle, "Who would take over waits for an answer of who hands over", instead)
 
 
 async def repeats(session: AsyncSession, conversation: Conversation, giver: UUID) -> dict[tuple[UUID, str], int]:

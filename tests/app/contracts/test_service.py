@@ -116,6 +116,26 @@ async def test_what_another_adds_meanwhile_is_left_in_place(shelf: Shelf, monkey
     assert (await shelf.find("developer")).version == 1
 
 
+async def test_a_built_in_one_that_a_team_lost_counts_again(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = await shelf.find("developer")
+    lose = update(Contract).where(Contract.name == "developer").values(retired_at=func.now())
+    async with shelf.transaction() as session:
+        await session.execute(lose)
+    found = await asyncio.gather(*(shelf.find("developer") for _ in range(5)))
+    assert {(one.id, one.version, one.retired_at) for one in found} == {(before.id, 1, None)}
+
+    monkeypatch.setitem(BUILT_IN, "developer", BuiltIn("developer", 2, "", {"type": "object"}, None))
+    async with shelf.transaction() as session:
+        await service.add_built_in(session)
+        await session.execute(lose)
+        await service.add_built_in(session)
+    assert (await shelf.find("developer")).version == 2
+    monkeypatch.setitem(BUILT_IN, "developer", BuiltIn("developer", 1, "", {"type": "object"}, None))
+    async with shelf.transaction() as session:
+        await service.add_built_in(session)  # by a process that is not upgraded yet
+    assert (await shelf.find("developer")).version == 2
+
+
 async def test_a_name_that_a_team_had_before_it_was_built_in_stays_the_teams(shelf: Shelf) -> None:
     await shelf.save("early")
     async with shelf.transaction() as session:

@@ -165,12 +165,33 @@ async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, de
     second = await run(parley, decide, Role.OPERATOR, attentionId=item["id"], option="close")
     assert second["code"] == "ALREADY_ANSWERED"
     assert (await parley.run(hidden, role=Role.AGENT))["consultations"] == {"totalCount": 1}
+    await luke_sees_the_work_for_his_own_questions_and_answers_only(parley, consultations)
     await parley.settled()
     kinds = "[CONSULTATION_ESCALATED, CONSULTATION_REDIRECTED]"
     told = await parley.run(
         f"{{ events(where: {{kind: {{in: {kinds}}}}}) {{ nodes {{ kind consultation {{ id }} }} }} }}"
     )
     assert [one["kind"] for one in told["events"]["nodes"]] == ["CONSULTATION_ESCALATED", "CONSULTATION_REDIRECTED"]
+
+
+async def luke_sees_the_work_for_his_own_questions_and_answers_only(
+    parley: Parley, consultations: Consultations
+) -> None:
+    desk = consultations.desk
+    await desk.agent("zoe", skills=[{"name": "zebras", "description": "Zebras and other animals with stripes."}])
+    await desk.sql("""update team set flags = flags || '{"task_delegation": true}'""")
+    theirs = await consultations.ask("kyra", "How many stripes do zebras have?")
+    asked = await consultations.ask("luke", "Why do zebras have stripes?")
+    working = [await desk.claim("zoe") for _ in range(2)]
+    assert [task.id for task in working if task] == [theirs.task_id, asked.task_id]
+    below = [await desk.delegate(None, "ada", parent=task) for task in working]
+    listed = "{ tasks(orderBy: [{field: CREATED_AT}]) { nodes { id } } }"
+
+    everybodys = [one["id"] for one in (await parley.run(listed, role=Role.ANALYST))["tasks"]["nodes"]]
+    lukes = [one["id"] for one in (await parley.run(listed, role=Role.AGENT))["tasks"]["nodes"]]
+
+    hidden = [to_global(Prefix.TASK, one) for one in (theirs.task_id, below[0].id) if one]
+    assert (len(everybodys), lukes) == (5, [one for one in everybodys if one not in hidden])
 
 
 @pytest.fixture

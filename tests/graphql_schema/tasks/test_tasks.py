@@ -200,6 +200,28 @@ async def test_failure_dead_letter_replay_and_discard(work: Parley, delegate: Do
     assert (await claim())["task"]["title"] == "first, again"
 
 
+async def test_an_agents_key_reads_the_dead_letters_of_what_it_gave_or_has(
+    work: Parley, delegate: Do, claim: Do, do: Do
+) -> None:
+    ada = await _agent(work, "ada")
+    await delegate()
+    luke = await claim()
+    below = {"parentId": luke["task"]["id"], "claimToken": luke["claimToken"], "creatorId": None}
+    for given in ({"title": "kyra's alone"}, {"title": "below luke's", **below}):
+        await delegate(assigneeId=ada, **given)
+        held = await claim(role=Role.INTEGRATOR, agentId=ada)
+        mine = {"taskId": held["task"]["id"], "claimToken": held["claimToken"]}
+        await do("failTask", Role.INTEGRATOR, **mine, message="No access.", mayPass=False)
+    listed = "{ deadLetters { nodes { id task { id title deadLetters { totalCount } } } } }"
+
+    hidden, shown = (await work.run(listed, role=Role.ANALYST))["deadLetters"]["nodes"]
+    assert (hidden["task"]["title"], shown["task"]["title"]) == ("kyra's alone", "below luke's")
+    assert (await work.run(listed, role=Role.AGENT))["deadLetters"]["nodes"] == [shown]
+    looked = "query ($id: ID!, $task: ID!) { node(id: $id) { id } task(id: $task) { deadLetters { totalCount } } }"
+    sought = await work.run(looked, {"id": hidden["id"], "task": hidden["task"]["id"]}, role=Role.AGENT)
+    assert sought == {"node": None, "task": {"deadLetters": {"totalCount": 0}}}
+
+
 async def test_a_person_retries_and_reassigns(work: Parley, delegate: Do, claim: Do, do: Do) -> None:
     made = await delegate()
     task = made["task"]["id"]
