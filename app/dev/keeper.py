@@ -23,6 +23,7 @@ PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAPABILITY_VERSION_3 = 0x20080522
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 CANNOT_RUN = 127
+ASKING = (signal.SIGTERM, signal.SIGINT)
 ON_LINUX = sys.platform == "linux"
 
 
@@ -64,8 +65,9 @@ def _become(spec: dict[str, Any], keeper: int, source: int) -> NoReturn:
     try:
         os.dup2(source, 0)
         os.dup2(2, 1)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ASKING:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
         if spec["account"]:
             drop_privileges(*spec["account"])
         if spec["cwd"]:
@@ -127,9 +129,12 @@ def main() -> None:
     source = _standard_input(spec["input"])
     keeper = os.getpid()
     bell, asked = _listen()  # before the owner is told the pid: from then on it may ask us to stop
+    # What is sent to the program before it is itself waits until it no longer handles signals as we do.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ASKING)
     program = os.fork()
     if program == 0:
         _become(spec, keeper, source)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
     os.close(source)
     os.write(1, f"{program}\n".encode())
     os.close(1)
