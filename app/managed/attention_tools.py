@@ -7,10 +7,9 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.agents.spec import problems_of
+from app.agents.spec import Strict, problems_of
 from app.attention.models import MAX_ANSWER, MAX_DETAIL, MAX_OPTIONS, AttentionKind
 from app.errors import InvalidInput
-from app.managed.task_tools import Strict
 from app.managed.tool import AgentTool, Desk, Done
 from app.tasks import questions
 from app.tasks.questions import DEADLINE_S, MAX_QUESTION, QuestionSpec

@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.spec import Strict
 from app.collaborations import service, templates
 from app.collaborations.models import (
     OPEN,
@@ -24,14 +25,10 @@ from app.errors import Conflict, InvalidInput, NotFound
 from app.ids import Prefix, from_global, to_global
 from app.managed.task_tools import MOST_WAIT_S, find_colleague, find_group
 from app.managed.tool import AgentTool, Desk, Done
-from app.managed.waiting import wait_until
+from app.managed.waiting import wait_while
 from app.tasks.models import Task
 
 _STATUS = "select status from collaboration where team_id = $1 and id = $2 and lead_id = $3"
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class Participant(Strict):
@@ -50,8 +47,12 @@ class StartCollaboration(Strict):
     context: Annotated[str, Field(description="Background for all.")] = ""
     participants: Annotated[
         list[Participant],
-        Field(description="Your colleagues in it; left out with a team_template.", max_length=MOST_PARTICIPANTS),
-    ] = []
+        Field(
+            default_factory=list,
+            description="Your colleagues in it; left out with a team_template.",
+            max_length=MOST_PARTICIPANTS,
+        ),
+    ]
     template: Annotated[
         CollaborationTemplate | None,
         Field(description="Lays the stages down, with the pattern supervisor_worker; usually left out."),
@@ -126,13 +127,8 @@ async def _who(session: AsyncSession, task: Task, one: Participant) -> dict[str,
 
 
 async def _wait(desk: Desk, asked: CheckCollaboration) -> None:
-    session_id, task = from_global(Prefix.COLLABORATION, asked.session_id, path="session_id"), desk.run.task
-
-    async def ended() -> bool:
-        status = await desk.database.fetchval(_STATUS, task.team_id, session_id, task.assignee_id)
-        return status is None or status not in OPEN
-
-    await wait_until(desk, ended, seconds=asked.wait_seconds)
+    which = from_global(Prefix.COLLABORATION, asked.session_id, path="session_id")
+    await wait_while(desk, OPEN, _STATUS, which, desk.run.task.assignee_id, seconds=asked.wait_seconds)
 
 
 async def _check(session: AsyncSession, desk: Desk, asked: CheckCollaboration) -> Done:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.spec import Strict
 from app.consultations import outcomes, queries, service, wording
 from app.consultations.models import ACTIVE, STARS, ConsultationReason, ConsultationStatus, ExchangeKind, Urgency
 from app.consultations.preparation import Consulting, Prepared
@@ -14,9 +15,9 @@ from app.consultations.service import Asking
 from app.consultations.spec import ConsultationSpec, Question, Rating, parse, what_to_redact
 from app.errors import Conflict, NotFound
 from app.ids import Prefix, from_global, to_global
-from app.managed.task_tools import MOST_WAIT_S, Strict, find_colleague
+from app.managed.task_tools import MOST_WAIT_S, find_colleague
 from app.managed.tool import AgentTool, Desk, Done
-from app.managed.waiting import wait_until
+from app.managed.waiting import wait_while
 from app.redaction import redacted
 
 _STATUS = "select status from consultation where team_id = $1 and id = $2 and requester_id = $3"
@@ -89,13 +90,8 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestConsultation
 
 
 async def _wait(desk: Desk, asked: CheckConsultation) -> None:
-    task, which = desk.run.task, from_global(Prefix.CONSULTATION, asked.consultation_id, path="consultation_id")
-
-    async def ended() -> bool:
-        status = await desk.database.fetchval(_STATUS, task.team_id, which, task.assignee_id)
-        return status is None or status not in ACTIVE
-
-    await wait_until(desk, ended, seconds=asked.wait_seconds)
+    which = from_global(Prefix.CONSULTATION, asked.consultation_id, path="consultation_id")
+    await wait_while(desk, ACTIVE, _STATUS, which, desk.run.task.assignee_id, seconds=asked.wait_seconds)
 
 
 async def _check(session: AsyncSession, desk: Desk, asked: CheckConsultation) -> Done:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.spec import Strict
 from app.conversations.sight import user_of
 from app.errors import InvalidInput
 from app.ids import Prefix, to_global
@@ -18,9 +19,7 @@ from app.memories.service import USUAL_IMPORTANCE, Source
 from app.tasks.transitions import held
 
 
-class Remember(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Remember(Strict):
     text: Annotated[str, Field(description="One fact, event or rule, in a sentence of its own.", max_length=MAX_TEXT)]
     kind: Annotated[
         MemoryKind | None,

@@ -9,10 +9,11 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.spec import Strict
 from app.errors import InvalidInput
 from app.ids import Prefix, from_global, to_global
 from app.inference.request import Tool
-from app.managed.task_tools import Strict, find_colleague
+from app.managed.task_tools import find_colleague
 from app.managed.tool import MAX_RESULT, AgentTool, Desk, Done
 from app.messages import inbox, service
 from app.messages.channels import Channel, direct, parse_channel

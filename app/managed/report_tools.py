@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.agents.spec import Strict
 from app.errors import Conflict, NotFound
 from app.ids import Prefix, from_global, to_global
 from app.managed.task_tools import MOST_WAIT_S, find_colleague
 from app.managed.tool import AgentTool, Desk, Done
-from app.managed.waiting import wait_until
+from app.managed.waiting import wait_while
 from app.reports import queries, service
 from app.reports.models import OPEN, ReportFormat, ReportType
 from app.reports.service import Ordered
@@ -20,10 +21,6 @@ from app.reports.spec import parse_report
 from app.tasks.models import Task, TaskPurpose
 
 _STATUS = "select status from report where team_id = $1 and id = $2 and requester_id = $3"
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class RequestReport(Strict):
@@ -74,13 +71,8 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> D
 
 
 async def _wait(desk: Desk, asked: CheckReport) -> None:
-    report_id, task = from_global(Prefix.REPORT, asked.report_id, path="report_id"), desk.run.task
-
-    async def ended() -> bool:
-        status = await desk.database.fetchval(_STATUS, task.team_id, report_id, task.assignee_id)
-        return status is None or status not in OPEN
-
-    await wait_until(desk, ended, seconds=asked.wait_seconds)
+    which = from_global(Prefix.REPORT, asked.report_id, path="report_id")
+    await wait_while(desk, OPEN, _STATUS, which, desk.run.task.assignee_id, seconds=asked.wait_seconds)
 
 
 async def _check(session: AsyncSession, desk: Desk, asked: CheckReport) -> Done:

@@ -6,21 +6,22 @@ from decimal import Decimal
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
+from app.agents.spec import Strict
 from app.errors import InvalidInput, NotFound
 from app.groups import delegation as groups_delegation
 from app.groups import service as groups
 from app.groups.delegation import NOBODY
 from app.ids import Prefix, from_global, to_global
 from app.managed.tool import AgentTool, Desk, Done
-from app.managed.waiting import wait_until
+from app.managed.waiting import wait_while
 from app.tasks import service
 from app.tasks.delegation import parse_task
-from app.tasks.models import FINAL, MAX_DEPTH, Task, TaskPriority, TaskType
+from app.tasks.models import MAX_DEPTH, OPEN, Task, TaskPriority, TaskType
 from app.tasks.service import Delegation
 
 MOST_WAIT_S = 300
@@ -28,10 +29,6 @@ _STATUS = """
 select status from task where team_id = $1 and id = $2
     and (parent_id = $3 or parent_id in (select id from task where team_id = $1 and parent_id = $3))
 """
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class DelegateTask(Strict):
@@ -131,13 +128,8 @@ async def _colleagues(session: AsyncSession, task: Task) -> str:
 
 
 async def _wait(desk: Desk, asked: CheckTaskStatus) -> None:
-    task_id, mine = from_global(Prefix.TASK, asked.task_id, path="task_id"), desk.run.task
-
-    async def ended() -> bool:
-        status = await desk.database.fetchval(_STATUS, mine.team_id, task_id, mine.id)
-        return status is None or status in FINAL
-
-    await wait_until(desk, ended, seconds=asked.wait_seconds)
+    which = from_global(Prefix.TASK, asked.task_id, path="task_id")
+    await wait_while(desk, OPEN, _STATUS, which, desk.run.task.id, seconds=asked.wait_seconds)
 
 
 async def _status(session: AsyncSession, desk: Desk, asked: CheckTaskStatus) -> Done:

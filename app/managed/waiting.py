@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
+from uuid import UUID
 
 from app.errors import Unavailable
 from app.managed.tool import Desk
@@ -23,6 +24,15 @@ async def wait_until(desk: Desk, ended: Callable[[], Awaitable[bool]], *, second
         while time() < over and not await _looked(ended):
             await asyncio.sleep(min(pause_s, over - time()))
             pause_s = min(pause_s * _LONGER, _LONGEST_S)
+
+
+async def wait_while(desk: Desk, going_on: Container[str], sql: str, *named: UUID, seconds: float) -> None:
+    """While the status that the statement reads is one of these. None is nothing to wait for."""
+
+    async def ended() -> bool:
+        return await desk.database.fetchval(sql, desk.run.task.team_id, *named) not in going_on
+
+    await wait_until(desk, ended, seconds=seconds)
 
 
 async def _looked(ended: Callable[[], Awaitable[bool]]) -> bool:
