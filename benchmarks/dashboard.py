@@ -94,7 +94,8 @@ def _feed(stage: Stage, server: Server, page: Page, size: Size) -> dict[str, Any
     finally:
         writer.stop()
     shown = page.locator(".feed li").count()
-    return {"feed_s": size.feed_s, "feed_rate": min(kept), "feed_shown": shown, "heap_from_mb": heaps[0]["mb"], "heap_to_mb": heaps[1]["mb"],
+    return {"feed_s": size.feed_s, "feed_rate": min(kept), "feed_shown": shown,
+            "heap_from_mb": heaps[0]["mb"], "heap_to_mb": heaps[1]["mb"],
             "nodes_from": heaps[0]["nodes"], "nodes_to": heaps[1]["nodes"]}  # fmt: skip
 
 

@@ -32,20 +32,21 @@ export class Purse {
 
 /** When one page may read next: three times in a row at once, and every 600 ms in the long run. */
 export class Pace {
-  #reads = [];
+  #last = -Infinity;
+  #due = 0;  // when all that was read had been read at one every 600 ms
 
   constructor(purse) {
     this.purse = purse;
   }
 
   read(now) {
-    this.#reads = [...this.#reads, now].slice(-AT_ONCE);
+    this.#last = now;
+    this.#due = Math.max(this.#due, now) + EVERY_MS;
   }
 
   /** Milliseconds from now. */
   wait(now) {
-    if (!this.#reads.length) return 0;
-    const spaced = this.#reads.length < AT_ONCE ? 0 : this.#reads[0] + AT_ONCE * EVERY_MS;
-    return Math.max(0, spaced - now, this.#reads.at(-1) + this.purse.pause(now) - now);
+    const spaced = this.#due - (AT_ONCE - 1) * EVERY_MS;
+    return Math.max(0, spaced - now, this.#last + this.purse.pause(now) - now);
   }
 }
