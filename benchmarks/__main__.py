@@ -66,7 +66,9 @@ def on_servers(chosen: argparse.Namespace, found: dict[str, Any]) -> None:
             rounds, count = (1, 50_000) if chosen.quick else (5, simulate.COUNT)
             found["simulate"] = simulate.measure(set_up, rounds=rounds, count=count)
             print(tables.simulate(found["simulate"]), flush=True)
-        if chosen.what in ("dashboard", "all") and dashboard.is_possible():
+        if chosen.what in ("dashboard", "all") and not dashboard.is_possible():
+            print("\nDashboard: not measured, there is no Chromium on this machine", flush=True)
+        elif chosen.what in ("dashboard", "all"):
             found["dashboard"] = dashboard.measure(set_up, dashboard.QUICK if chosen.quick else dashboard.NORMAL)
             print(tables.dashboard(found["dashboard"]), flush=True)
 

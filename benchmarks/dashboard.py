@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ RATE = 200.0
 SPANS = 2_000
 FLAGS = ["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc"]
 PATIENCE_MS = 60_000
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FRAMES = """() => {
   const gaps = [];
   let [last, on] = [performance.now(), true];
@@ -82,15 +84,18 @@ def _feed(stage: Stage, server: Server, page: Page, size: Size) -> dict[str, Any
         page.wait_for_selector(".page-overview")
         page.wait_for_selector(".connection[data-state=live]")
         devtools = page.context.new_cdp_session(page)
-        heaps = []
+        heaps, kept = [], []
         for share in (1, 5):
-            writer.ask(events=int(size.feed_s * RATE * share / 6), rate=RATE)
+            events, started = int(size.feed_s * RATE * share / 6), time.perf_counter()
+            writer.ask(events=events, rate=RATE)
+            kept.append(events / (time.perf_counter() - started))
             page.wait_for_timeout(1000)
             heaps.append(_memory(devtools))
     finally:
         writer.stop()
     shown = page.locator(".feed li").count()
-    return {"feed_s": size.feed_s, "feed_shown": shown, "heap_from_mb": heaps[0]["mb"], "heap_to_mb": heaps[1]["mb"],
+    return {"feed_s": size.feed_s, "feed_rate": min(kept), "feed_shown": shown,
+            "heap_from_mb": heaps[0]["mb"], "heap_to_mb": heaps[1]["mb"],
             "nodes_from": heaps[0]["nodes"], "nodes_to": heaps[1]["nodes"]}  # fmt: skip
 
 
@@ -118,6 +123,4 @@ def _page(stage: Stage, server: Server) -> Iterator[Page]:
 
 
 def _chromium() -> str | None:
-    return next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)

@@ -8,6 +8,8 @@ from app.auth.roles import Role
 from tests.fixtures.browser import PHONE, Dashboard
 from tests.fixtures.deeds import delegate, do
 
+CAP = "mutation { setTeamBudgets(input: { dayUsd: 10 }) { ... on Refusal { message } } }"
+
 ITEM = "query ($id: ID!) { node(id: $id) { ... on AttentionItem { state option answer closedBy assignee } } }"
 
 
@@ -50,6 +52,20 @@ async def test_what_one_person_answers_the_other_is_told_with_who_it_was(dashboa
     node = (await dashboard.run(ITEM, {"id": item}))["node"]
     said = {"option": "approve", "answer": "Without the second page."}
     assert node == {"state": "ANSWERED", "closedBy": "Mina", "assignee": "Mina"} | said
+
+    await dashboard.run(CAP)
+    await delegate(dashboard, "luke", "Read it all.", budgetUsd=9)
+    for page in (first, second):
+        await page.get_by_role("link", name="The team's day is near its budget").click()
+        await expect(page.get_by_role("button", name="Leave")).to_be_visible()
+    await expect(second.get_by_role("button", name="Raise")).to_have_count(0)
+    await first.get_by_label("New cap in US dollars").fill("5")
+    await first.get_by_role("button", name="Raise").click()
+    await expect(first.locator(".field-error, .form-trouble").first).to_contain_text("more than")
+    await first.get_by_label("New cap in US dollars").fill("40")
+    await first.get_by_role("button", name="Raise").click()
+    await expect(second.get_by_role("heading", name="Answered by")).to_be_visible()
+    assert float((await dashboard.run("{ team { dayBudgetUsd } }"))["team"]["dayBudgetUsd"]) == 40
 
 
 async def test_a_dead_letter_is_replayed_with_changes_by_another_agent_or_discarded(dashboard: Dashboard) -> None:

@@ -35,6 +35,18 @@ async def test_advice_is_asked_for_given_and_rated(dashboard: Dashboard) -> None
     await dashboard.accessible(page)
     await dashboard.accessible(watcher)
 
+    await page.get_by_role("button", name="Ask further").click()
+    await dialog.get_by_label("What is still unclear").fill("@wait 300\nAnd when both time out?")
+    await dialog.get_by_role("button", name="Ask").click()
+    await expect(watcher.get_by_role("row").filter(has_text=QUESTION)).to_contain_text("In progress")
+    await page.get_by_role("button", name="Answer").click()
+    await dialog.get_by_label("Answer", exact=True).fill("Then neither was charged.")
+    await dialog.get_by_label("Where to look").fill("docs/payments.md")
+    await dialog.get_by_role("button", name="Answer").click()
+    await expect(page.locator(".exchanges li.utterance")).to_have_count(4)
+    await expect(page.locator(".exchanges li.utterance").last).to_contain_text("Then neither was charged.")
+    await expect(page.locator(".exchanges li.utterance").last).to_contain_text("docs/payments.md")
+
     await page.get_by_role("button", name="Rate").click()
     await dialog.get_by_label("It helped").select_option("4")
     await dialog.get_by_label("What is to be learned").fill("Lock before reading.")

@@ -11,6 +11,9 @@ from tests.fixtures.browser import PHONE, Dashboard
 from tests.fixtures.deeds import agent_ids, do
 
 HOSTILE = "<script>alert(1)</script> **bold** [x](javascript:alert(2))"
+ENSEMBLES = """mutation { setFeatureFlags(input: { flags: [
+  { flag: ENSEMBLE_MODE, enabled: true }, { flag: EXPERT_GATE, enabled: true }
+] }) { __typename } setRoutingPolicy(input: { skillFloor: 0 }) { __typename } }"""
 AT_END = "(pane) => pane.scrollHeight - pane.scrollTop - pane.clientHeight < 48"
 
 
@@ -36,6 +39,15 @@ async def test_a_conversation_is_started_answered_handed_off_returned_and_closed
     await dashboard.live(watcher)
     await expect(watcher.get_by_label("Your message")).to_have_count(0)
     await expect(watcher.get_by_role("button", name="Hand off")).to_have_count(0)
+
+    seats = watcher.locator(".person-row")
+    await page.get_by_role("button", name="Add", exact=True).click()
+    await dialog.get_by_label("Agent").select_option(label="Zara")
+    await dialog.get_by_role("button", name="Add").click()
+    await expect(seats).to_have_text([re.compile("Kyra"), re.compile("Luke"), re.compile("Zara")])
+    await page.get_by_role("button", name="Remove Zara").click()
+    await dialog.get_by_role("button", name="Remove").click()
+    await expect(seats).to_have_count(2)
 
     await page.get_by_label("Your message").fill(f"@as kyra: You said {HOSTILE}")
     await page.get_by_label("Your message").press("Enter")
@@ -71,6 +83,16 @@ async def test_a_conversation_is_started_answered_handed_off_returned_and_closed
     await dialog.get_by_role("button", name="Return it").click()
     await expect(watcher.locator(".chat-head")).to_contain_text("Kyra has it")
 
+    chef = (await agent_ids(dashboard))["chef"]
+    await do(dashboard, "saveGroup", name="Kitchen", slug="kitchen", agentIds=[chef])
+    await page.reload()
+    await page.get_by_role("button", name="Hand off").click()
+    await dialog.get_by_label("To", exact=True).select_option(label="Kitchen (group)")
+    await dialog.get_by_label("Why").fill("a menu")
+    await dialog.get_by_label("Who takes over says something at once").uncheck()
+    await dialog.get_by_role("button", name="Hand off").click()
+    await expect(watcher.locator(".chat-head")).to_contain_text("Chef has it")
+
     await page.get_by_role("button", name="Close", exact=True).click()
     await dialog.get_by_role("button", name="Close it").click()
     await expect(page.get_by_text("it can only be read")).to_be_visible()
@@ -80,7 +102,8 @@ async def test_a_conversation_is_started_answered_handed_off_returned_and_closed
     )
     assert read["conversation"]["status"] == "CLOSED"
     ended = [(one["toAgent"]["slug"], one["outcome"]) for one in read["conversation"]["handoffs"]["nodes"]]
-    assert ended[-1] == ("ada", "RETURNED")
+    assert [slug for slug, _ in ended] == ["luke", "ada", "chef"]
+    assert ended[1] == ("ada", "RETURNED")
 
 
 async def test_an_answer_is_seen_while_it_is_written_and_can_be_stopped_or_interrupted(dashboard: Dashboard) -> None:
@@ -114,6 +137,15 @@ async def test_an_answer_is_seen_while_it_is_written_and_can_be_stopped_or_inter
     read = await dashboard.run(replies, {"id": conversation_id})
     states = [reply["status"] for reply in read["conversation"]["replies"]["nodes"]]
     assert states == ["CANCELLED", "COMPLETED", "CANCELLED"]
+
+    await dashboard.run(ENSEMBLES)
+    ensemble = {"strategy": "ENSEMBLE", "threshold": 0.0}
+    await do(dashboard, "sendMessage", conversationId=conversation_id, text="How do I bake bread?", **ensemble)
+    behind = page.locator("details", has_text="6 agents stand behind this")
+    await behind.locator("summary").first.click()
+    await expect(behind.locator(".contributions > li")).to_have_count(6)
+    await expect(behind.locator(".contributions > li", has_text="You ask: How do I bake bread?")).to_have_count(6)
+    await dashboard.accessible(page)
 
 
 async def test_the_pane_follows_its_end_only_while_the_reader_is_there(dashboard: Dashboard) -> None:

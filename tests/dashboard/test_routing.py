@@ -101,7 +101,7 @@ async def test_another_policy_is_simulated_and_used(dashboard: Dashboard) -> Non
     await expect(page.get_by_role("button", name="Use these settings")).to_have_count(0)
 
     await page.get_by_label("Skill match").fill("0.1")
-    await expect(page.locator("[name=weight-pastPerformance]")).not_to_have_value("0.25")
+    await expect(page.locator("[name=weight-loadBalance]")).not_to_have_value("0.15")
     weights = [float(await page.locator(f"[name=weight-{name}]").input_value()) for name in _WEIGHTS]
     assert round(sum(weights), 6) == 1
     await page.evaluate(_TWO_AT_ONCE)

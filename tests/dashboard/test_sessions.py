@@ -40,7 +40,6 @@ async def test_each_sample_runs_to_its_end_and_all_is_seen_in_another_window(
     await expect(watcher.get_by_role("button", name="Start a session")).to_have_count(0)
     page = await dashboard.open_page(Role.ADMIN, "/sessions")
     for name in SAMPLES:
-        await dashboard.tidy(page)
         await page.locator(".sample", has_text=name).click()
         await page.wait_for_url("**/#/sessions/collab_*")
         await page.evaluate("location.hash = '#/sessions'")

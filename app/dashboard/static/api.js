@@ -1,5 +1,6 @@
 // The public API over HTTP: ask() reads, act() changes. Refusals and failures come as Trouble.
 
+import { Purse } from './pace.js';
 import { Trouble, fromErrors } from './trouble.js';
 
 const TRIES = 5;
@@ -12,6 +13,7 @@ export const GRAPHQL = new URL('graphql', document.baseURI);
 export class Api {
   constructor(key, onRefused = () => {}) {
     this.key = key;
+    this.purse = new Purse();
     this.onRefused = onRefused;
   }
 
@@ -46,6 +48,7 @@ export class Api {
 
   async #post(query, variables, signal) {
     const response = await this.#fetch(JSON.stringify({ query, variables }), signal);
+    this.purse.hear(response.headers.get('RateLimit'), response.headers.get('RateLimit-Policy'), Date.now());
     const answer = await response.json().catch(() => null);
     if (answer?.errors) throw this.#told(fromErrors(answer.errors), response);
     if (!response.ok || !answer?.data) throw new Trouble('UNAVAILABLE', `The server answered ${response.status}.`);

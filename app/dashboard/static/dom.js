@@ -53,7 +53,8 @@ function pair(before, after) {
   const plain = new Map();
   for (const node of before) {
     if (node.key !== undefined) keyed.set(node.key, node);
-    else plain.set(node.tag, [...(plain.get(node.tag) ?? []), node]);
+    else if (plain.has(node.tag)) plain.get(node.tag).push(node);
+    else plain.set(node.tag, [node]);
   }
   const kept = after.map((node) => {
     if (node.key === undefined) return plain.get(node.tag)?.shift();

@@ -1,7 +1,7 @@
 // What happened, as a sentence with links: one line for each kind of event. Unknown kinds are named as they are.
 
 import { h } from './dom.js';
-import { cut, money, plural, words } from './format.js';
+import { bare, cut, money, plural, words } from './format.js';
 import { agentLink, time } from './parts.js';
 import { to } from './router.js';
 
@@ -23,7 +23,6 @@ const stage = ({ changes }) => h('em', null, changes.stage ?? changes.name ?? 'a
 const cost = ({ changes }) => (changes.cost ? ` for ${money(changes.cost)}` : '');
 const named = ({ changes }) => h('em', null, changes.name ?? changes.slug ?? '');
 const because = (text) => (text ? `: ${cut(bare(String(text)), MOST)}` : '');
-const bare = (text) => text.replace(/^[#>*\s]+|[*_`]{2,}/g, '').replace(/\s+/g, ' ');  // without the marks of a heading or of bold
 
 const OUTCOMES = { answered: ['answered '], failed: ['could not answer '], redirected: ['passed on '] };
 
@@ -31,7 +30,7 @@ const OUTCOMES = { answered: ['answered '], failed: ['could not answer '], redir
 const SAID = {
   TASK_CREATED: (e) => ['was given ', task(e)],
   TASK_CLAIMED: (e) => ['began ', task(e), e.changes.attempt > 1 && ` (attempt ${e.changes.attempt})`],
-  TASK_PROGRESSED: (e) => ['goes on with ', task(e), because(e.changes.progress)],
+  TASK_PROGRESSED: (e) => ['goes on with ', task(e), because(e.changes.progress !== e.task?.title && e.changes.progress)],
   TASK_TOOL_CALLED: (e) => [e.changes.failed ? 'failed to use ' : 'used ', h('code', null, e.changes.tool), ' for ', task(e)],
   TASK_COMPLETED: (e) => ['completed ', task(e), cost(e)],
   TASK_FAILED: (e) => ['failed at ', task(e), because(e.changes.error)],

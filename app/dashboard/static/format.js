@@ -23,22 +23,27 @@ export function ago(moment, now = Date.now()) {
 export const localTime = (moment) => full.format(new Date(moment));
 export const clockTime = (moment) => clock.format(new Date(moment));
 
-/** '0.4 s', '2 min 30 s', '1 h 5 min'. */
+/** '400 ms', '2.5 s', '2 min 30 s', '10 min', '1 h 5 min'. Rounded first, so that no minute has 60 seconds. */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return '–';
   if (seconds < 0.001) return '0 s';
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < MINUTE) return `${Math.round(seconds)} s`;
-  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
-  return `${whole.format(Math.floor(seconds / HOUR))} h ${Math.round((seconds % HOUR) / MINUTE)} min`;
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const rounded = Math.round(seconds);
+  return rounded < HOUR ? parts(rounded, 'min', 's') : parts(Math.round(seconds / MINUTE), 'h', 'min');
+}
+
+/** Of minutes and seconds, or hours and minutes, those that there are. */
+function parts(value, large, small) {
+  const [many, rest] = [Math.floor(value / MINUTE), value % MINUTE];
+  return [many > 0 && `${whole.format(many)} ${large}`, rest > 0 && `${rest} ${small}`].filter(Boolean).join(' ');
 }
 
 /** US dollars: '$0', '$0.0012', '$12.30'. Small costs keep two digits that say something. */
 export function money(usd) {
   const value = Number(usd ?? 0);
   if (value === 0) return '$0';
-  if (Math.abs(value) < 0.01) return `$${value.toFixed(6).replace(/0+$/, '')}`;
+  if (Math.abs(value) < 0.01) return `$${value.toFixed(6).replace(/\.?0+$/, '')}`;
   return `$${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
@@ -57,5 +62,8 @@ export function words(name) {
 
 /** The start of the present UTC day: budgets count by it. */
 export const utcDay = (now = new Date()) => `${now.toISOString().slice(0, 10)}T00:00:00Z`;
+
+/** A text without the marks of headings, lists, bold and code, in one line: for previews. */
+export const bare = (text) => text.replace(/^[#>*\-\s]+|[*_`]{2,}|`/g, '').replace(/\s+/g, ' ');
 
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);

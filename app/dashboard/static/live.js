@@ -3,13 +3,15 @@
 //
 // A spec has: query, variables; stream, streamVariables (a subscription with $after, or none); fold(data, event) -> data;
 // reloads(event) -> whether the state has to be read anew (true without a fold); merge(old, fresh) -> data.
+// A fold() that answers the very data that it was given changed nothing that is shown, and nothing is drawn.
 // With a `refresh`, the query is read at first and after a gap only, and the lighter refresh (with the same variables)
 // in between; merge() then puts it into what is known. What comes again is harmless as long as fold() is: see keepEvent().
 
 import { perFrame } from './frames.js';
+import { Pace } from './pace.js';
+import { at, put } from './paths.js';
 import { Trouble } from './trouble.js';
 
-const RELOAD_EVERY_MS = 600;
 const SHOW_EVERY_MS = 100;
 const PATIENCE_MS = 2_500;
 const MOST_WAITING = 500;
@@ -18,18 +20,20 @@ export class Live {
   data = null;
   trouble = null;
   loading = true;
+  further = new Map();  // connections of which more than the first page is shown, and the variable that reads them on
   #events = [];
   #stale = false;
   #ended = false;
   #busy = null;
   #timer = null;
-  #lastRead = 0;
+  #pace;
   #leave = () => {};
 
   constructor({ api, socket, spec, redraw }) {
     this.api = api;
     this.spec = spec;
     this.redraw = redraw;
+    this.#pace = new Pace(api.purse);
     this.#settle = perFrame(() => this.#apply(), SHOW_EVERY_MS);
     if (spec.stream && socket) this.#follow(socket);
     else this.reload();
@@ -107,16 +111,17 @@ export class Live {
     if (this.#ended || (this.data === null && this.loading) || this.#readsWhole) return;
     const { fold, reloads = () => !fold } = this.spec;
     const events = this.#events.splice(0);
+    const before = this.data;
     for (const event of events) {
       if (fold && this.data) this.data = fold(this.data, event) ?? this.data;
       if (reloads(event)) this.#stale = true;
     }
     if (this.#stale && !this.#busy) this.#soon();
-    if (events.length) this.redraw();
+    if (this.data !== before) this.redraw();
   }
 
   #soon() {
-    this.#timer ??= setTimeout(this.reload, Math.max(0, this.#lastRead + RELOAD_EVERY_MS - Date.now()));
+    this.#timer ??= setTimeout(this.reload, this.#pace.wait(Date.now()));
   }
 
   #readsWhole = false;  // events that come meanwhile are folded into what is read, not into what it replaces
@@ -125,7 +130,8 @@ export class Live {
     this.#readsWhole = whole && Boolean(this.spec.refresh);
     this.#isWhole ||= whole;  // a gap while it is read makes it stale again
     try {
-      const fresh = await this.api.ask(whole ? this.spec.query : this.spec.refresh, this.spec.variables ?? {}, { signal });
+      const first = await this.api.ask(whole ? this.spec.query : this.spec.refresh, this.spec.variables ?? {}, { signal });
+      const fresh = await this.#readOn(first, signal);
       this.data = this.#isOwn && this.spec.merge ? this.spec.merge(this.data, fresh) : fresh;
       this.#isOwn = true;
       this.trouble = null;
@@ -137,11 +143,24 @@ export class Live {
       this.#readsWhole = false;
       this.#busy = null;
       this.loading = false;
-      this.#lastRead = Date.now();
+      this.#pace.read(Date.now());
     }
     this.redraw();
     if (this.#stale) this.#soon();
     if (this.#events.length) this.#settle();
+  }
+
+  /** What was read, with the further pages that are shown, so that rows there change and go like those of the first. */
+  async #readOn(first, signal) {
+    let data = first;
+    for (const [name, cursor] of this.further) {
+      const shown = at(this.data, name)?.nodes.length ?? 0;
+      for (let one = at(data, name); one?.pageInfo.hasNextPage && one.nodes.length < shown; one = at(data, name)) {
+        const next = await this.api.ask(this.spec.query, { ...this.spec.variables, [cursor]: one.pageInfo.endCursor }, { signal });
+        data = put(data, name, appendConnection(one, at(next, name)));
+      }
+    }
+    return data;
   }
 }
 
@@ -153,7 +172,7 @@ export function keepEvent(events, event, most = 200) {
 
 /** A connection read anew, with the further pages that were loaded before still behind it. */
 export function mergeConnection(old, fresh) {
-  if (!old || old.nodes.length <= fresh.nodes.length) return fresh;
+  if (!old || !fresh.pageInfo.hasNextPage || old.nodes.length <= fresh.nodes.length) return fresh;
   const last = old.nodes.findIndex((node) => node.id === fresh.nodes.at(-1)?.id);
   if (last < 0) return fresh;
   const known = new Set(fresh.nodes.map((node) => node.id));

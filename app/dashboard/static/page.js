@@ -76,16 +76,17 @@ export class OpenPage {
     return this.busy.has(name);
   }
 
-  /** The next page of a connection in the data, such as 'tasks' or 'task.tree'; the query takes `$after` for it. */
-  async more(name) {
+  /** The next page of a connection in the data, such as 'tasks' or 'task.tree'; the query takes `$after` (or `cursor`) for it. */
+  async more(name, cursor = 'after') {
     const { live } = this;
     const { query, variables } = live.spec;
     const after = at(this.data, name).pageInfo.endCursor;
     this.busy.add(`more ${name}`);
     this.redraw();
     try {
-      const next = await this.api.ask(query, { ...variables, after });
+      const next = await this.api.ask(query, { ...variables, [cursor]: after });
       live.data = put(live.data, name, appendConnection(at(live.data, name), at(next, name)));
+      live.further.set(name, cursor);
     } catch (error) {
       toast({ text: Trouble.of(error).message, detail: Trouble.of(error).next, tone: 'bad' });
     } finally {

@@ -2,7 +2,7 @@
 
 import { mutation } from '../api.js';
 import { h } from '../dom.js';
-import { cut, plural } from '../format.js';
+import { bare, cut, plural } from '../format.js';
 import { mergeConnection } from '../live.js';
 import { actionDialog, agentChoices, agentLink, all, button, card, CHOICES, checkbox, empty, field, filters, filterSelect, filterWords, more, openDialog, status, table, time } from '../parts.js';
 import { go, to } from '../router.js';
@@ -80,7 +80,7 @@ const COLUMNS = [
 
 function brief(one) {
   const [newest] = one.newest.nodes;
-  return h('span', { class: 'cell-title' }, h('span', null, cut(one.title || 'Untitled', 100)), newest && h('small', { class: 'quiet' }, `${newest.authorName}: ${cut(newest.text.replace(/\s+/g, ' '), 100)}`));
+  return h('span', { class: 'cell-title' }, h('span', null, cut(one.title || 'Untitled', 100)), newest && h('small', { class: 'quiet' }, `${newest.authorName}: ${cut(bare(newest.text), 100)}`));
 }
 
 function startDialog(data, page) {

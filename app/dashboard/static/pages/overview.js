@@ -66,7 +66,7 @@ export default {
 
   data: ({ can }) => ({
     query: QUERY,
-    variables: { since: utcDay(), feed: 40, mayRead: can('READ_EVENTS') },
+    variables: { get since() { return utcDay(); }, feed: 40, mayRead: can('READ_EVENTS') },  // a window stays open over midnight
     stream: can('READ_EVENTS') ? STREAM : null,
     fold: (data, event) => (QUIET.has(event.kind) ? data : { ...data, feed: keepEvent(feedOf(data), event, FEED) }),
     reloads: (event) => !QUIET.has(event.kind),

@@ -55,9 +55,10 @@ export default {
 
 function fold(data, event, page) {
   if (!data.collaborationSession) return data;
-  spansOf(data).hear(event, data.collaborationSession.leadId);
+  const changed = spansOf(data).hear(event, data.collaborationSession.leadId);
   hearDetail(page, event);
-  return QUIET.has(event.kind) ? data : { ...data, feed: keepEvent(feedOf(data), event, FEED) };
+  if (QUIET.has(event.kind)) return changed ? { ...data } : data;
+  return { ...data, feed: keepEvent(feedOf(data), event, FEED) };
 }
 
 /** What was read lightly keeps the spans, which the events kept current. */

@@ -3,6 +3,7 @@
 import { h } from '../dom.js';
 import { mergeConnection } from '../live.js';
 import { chosenTab, tabs } from '../parts.js';
+import { at, put } from '../paths.js';
 import { endQuestions } from '../question.js';
 import { SIGNALS } from './decision/signals.js';
 import { budgets } from './team/budgets.js';
@@ -15,24 +16,25 @@ import { rules } from './team/rules.js';
 import { variables } from './team/variables.js';
 
 const BUDGET = '{ cap spent reserved remaining }';
-const QUERY = `query Team($mayKeys: Boolean!, $after: Cursor) {
+const PAGE = 'totalCount pageInfo { hasNextPage endCursor }';
+const QUERY = `query Team($mayKeys: Boolean!, $rules: Cursor, $keys: Cursor, $groups: Cursor, $policies: Cursor) {
   team {
     id slug name description afterWork messagePolicy contextVariables runtimeVariables inputVariables
     featureFlags { flag enabled overridden } dayBudgetUsd monthBudgetUsd dayBudget ${BUDGET} monthBudget ${BUDGET}
-    handoffRules(first: 100, where: { retiredAt: { isNull: true } }, orderBy: [{ field: PRIORITY, direction: DESC }, { field: CREATED_AT }]) {
-      totalCount nodes { id condition priority version fromAgent { id name } toAgent { id name } }
+    handoffRules(first: 50, after: $rules, where: { retiredAt: { isNull: true } }, orderBy: [{ field: PRIORITY, direction: DESC }, { field: CREATED_AT }]) {
+      ${PAGE} nodes { id condition priority version fromAgent { id name } toAgent { id name } }
     }
-    apiKeys(first: 100, orderBy: [{ field: CREATED_AT, direction: DESC }]) @include(if: $mayKeys) {
-      totalCount nodes { id name prefix role live createdAt expiresAt revokedAt agent { id name } }
+    apiKeys(first: 50, after: $keys, orderBy: [{ field: CREATED_AT, direction: DESC }]) @include(if: $mayKeys) {
+      ${PAGE} nodes { id name prefix role live createdAt expiresAt revokedAt agent { id name } }
     }
   }
   agents(first: 100, orderBy: [{ field: NAME }], where: { status: { in: [ACTIVE, PAUSED] } }) { nodes { id name status } }
-  groups(first: 25, after: $after, where: { dissolvedAt: { isNull: true } }) {
-    totalCount pageInfo { hasNextPage endCursor }
+  groups(first: 25, after: $groups, where: { dissolvedAt: { isNull: true } }) {
+    ${PAGE}
     nodes { id slug name purpose requiredSkills coordinator { id name } parent { id name } agents(first: 12) { totalCount nodes { id name } } }
   }
-  routingPolicies(first: 50, orderBy: [{ field: VERSION, direction: DESC }]) {
-    totalCount
+  routingPolicies(first: 20, after: $policies, orderBy: [{ field: VERSION, direction: DESC }]) {
+    ${PAGE}
     nodes { id version createdAt createdBy note strategy k threshold skillFloor weights { ${SIGNALS.map(({ name }) => name).join(' ')} } }
   }
 }`;
@@ -44,6 +46,7 @@ const STREAM = `subscription Team($after: Cursor) {
   ]) { __typename ... on Event { cursor } ... on CaughtUp { cursor } ... on Gap { cursor } }
 }`;
 
+const PAGED = ['team.handoffRules', 'team.apiKeys', 'groups', 'routingPolicies'];
 const VIEWS = { rules, variables, features, budgets, groups, policy: policies, keys, file };
 
 function choices(data, page) {
@@ -66,7 +69,7 @@ export default {
     query: QUERY,
     variables: { mayKeys: can('MANAGE_KEYS') },
     stream: can('READ_EVENTS') ? STREAM : null,
-    merge: (old, fresh) => ({ ...fresh, groups: mergeConnection(old.groups, fresh.groups) }),
+    merge: (old, fresh) => PAGED.reduce((data, name) => put(data, name, mergeConnection(at(old, name), at(fresh, name))), fresh),
   }),
 
   view(data, page) {

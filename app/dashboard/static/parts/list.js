@@ -5,13 +5,13 @@ import { count } from '../format.js';
 import { at } from '../paths.js';
 import { button } from './button.js';
 
-/** more(page, 'tasks'): a button while the connection at that place of the page's data has a next page. */
-export function more(page, name) {
+/** more(page, 'tasks'): a button while the connection at that place of the page's data has a next page. See OpenPage.more(). */
+export function more(page, name, cursor) {
   const { nodes, pageInfo, totalCount } = at(page.data, name);
   const known = totalCount === undefined ? '' : ` of ${count(totalCount)}`;
   return h('div', { class: 'more', key: `more ${name}` },
     h('span', { class: 'quiet' }, `${count(nodes.length)}${known} shown`),
-    pageInfo.hasNextPage && button('Load more', () => page.more(name), { busy: page.isBusy(`more ${name}`) }));
+    pageInfo.hasNextPage && button('Load more', () => page.more(name, cursor), { busy: page.isBusy(`more ${name}`) }));
 }
 
 /**

@@ -1,4 +1,5 @@
-// Short notices at the edge of the screen, read out by screen readers. Bad news stays until it is dismissed.
+// Short notices over the top bar, read out by screen readers. Bad news stays until it is dismissed; of the rest only the
+// newest is shown, so that they never cover what lies below the bar.
 
 import { h, patch } from '../dom.js';
 import { iconButton } from './button.js';
@@ -11,7 +12,7 @@ let number = 0;
 /** toast({ text: 'Saved', tone: 'good' }); tones: good, wait, bad. `link` is { text, href }. */
 export function toast({ text, detail, tone = 'calm', link }) {
   const id = (number += 1);
-  notices = [...notices, { id, text, detail, tone, link }].slice(-MOST);
+  notices = [...notices.filter((notice) => notice.tone === 'bad'), { id, text, detail, tone, link }].slice(-MOST);
   draw();
   if (tone !== 'bad') setTimeout(() => dismiss(id), SHOWN_MS);
 }

@@ -89,14 +89,14 @@ function spread(groups, buckets, value) {
   return values;
 }
 
-/** Each agent in its own colour, unless another of the chart has it already: then in the one farthest from all others. */
+/** Each agent in its own colour, unless another of the chart has it or the next one: then in the one farthest from all others. */
 function looks(agents) {
   const taken = [];
   const distance = (one) => Math.min(...taken.map((other) => Math.min(Math.abs(one - other), HUES - Math.abs(one - other))));
   const farthest = () => Array.from({ length: HUES }, (_, index) => index).sort((a, b) => distance(b) - distance(a))[0];
   return new Map(agents.map((agent) => {
     if (!agent) return [null, 'tone-calm'];
-    const wanted = taken.length && distance(hue(agent.id)) < 1 ? farthest() : hue(agent.id);
+    const wanted = taken.length && distance(hue(agent.id)) < 2 ? farthest() : hue(agent.id);
     taken.push(wanted);
     return [agent.id, `hue-${wanted}`];
   }));

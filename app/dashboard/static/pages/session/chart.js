@@ -25,6 +25,8 @@ export class Chart {
   #dirty = true;
   #look = null;
   #places = [];
+  #version = -1;
+  #follows = true;
 
   /** `open(taskId)` shows a span's detail, `say(text)` tells screen readers, `changed()` redraws the buttons. */
   constructor(canvas, { axis, tip, open, say, changed }) {
@@ -39,15 +41,25 @@ export class Chart {
   #watcher;
   #ends;
 
-  /** What to show from now on. */
+  /** What to show from now on. Pages are drawn more often than their spans change. */
   show({ spans, names, isRunning }) {
+    const isSame = spans === this.spans && spans.version === this.#version && isRunning === this.isRunning && this.#look?.theme === theme();
     Object.assign(this, { spans, names, isRunning });
-    this.ask();
+    this.#version = spans.version;
+    if (!isSame) this.ask();
   }
 
   ask() {
     this.#dirty = true;
     this.#frame ||= requestAnimationFrame(this.#tick);
+  }
+
+  /** The window shows another time now: the lanes are drawn, and the page only where its buttons say so. */
+  moved() {
+    this.ask();
+    if (this.#follows === this.window.follows) return;
+    this.#follows = this.window.follows;
+    this.changed();
   }
 
   end() {
@@ -81,7 +93,7 @@ export class Chart {
       this.window.reveal(span.begin, this.bounds);
       this.say(this.words(span));
     }
-    this.ask();
+    this.moved();
   }
 
   hover(span, x, y) {
@@ -123,7 +135,7 @@ export class Chart {
     const { from, to } = this.window.range(this.bounds);
     const x = (at) => ((at - from) / (to - from)) * width;
     const marks = ticks({ from, to, width, origin: laid.from ?? this.bounds.start });
-    paintAxis(this.#pen(this.axis, { width, height: AXIS }), this.#look, marks, x);
+    paintAxis(this.#pen(this.axis, { width, height: AXIS }), this.#look, marks, x, width);
     const pen = this.#pen(this.canvas, size);
     paintGrid(pen, this.#look, marks, x, size, lanes);
     if (this.isRunning) paintNow(pen, this.#look, x(this.bounds.end), size.height);

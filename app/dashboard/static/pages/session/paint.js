@@ -9,6 +9,8 @@ const LABEL_PX = 90;
 const LEAST_PX = 5;
 const MOST_ARROWS = 500;
 const MANY = 300;
+const REMEMBERED = 5_000;
+const widths = new Map();  // of names, each measured once: measuring all of them at each frame is slow
 
 export function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -27,11 +29,16 @@ export function ticks({ from, to, width, origin }) {
   return found;
 }
 
-export function paintAxis(pen, look, marks, x) {
+/** What does not fit before the edge is left out: half a figure is another figure. */
+export function paintAxis(pen, look, marks, x, width) {
   pen.font = `12px ${look.font}`;
   pen.fillStyle = look.quiet;
   pen.textBaseline = 'middle';
-  for (const { at, seconds } of marks) pen.fillText(seconds <= 0 ? 'Start' : duration(seconds).replace('.0 s', ' s').replace(' 0 s', ''), Math.max(2, x(at) + 4), 14);
+  for (const { at, seconds } of marks) {
+    const text = seconds <= 0 ? 'Start' : duration(seconds).replace('.0 s', ' s');
+    const left = Math.max(2, x(at) + 4);
+    if (left + pen.measureText(text).width <= width) pen.fillText(text, left, 14);
+  }
 }
 
 export function paintGrid(pen, look, marks, x, size, lanes) {
@@ -39,7 +46,7 @@ export function paintGrid(pen, look, marks, x, size, lanes) {
   pen.strokeStyle = look.line;
   pen.beginPath();
   for (const { at } of marks) line(pen, Math.round(x(at)) + 0.5, 0, Math.round(x(at)) + 0.5, size.height);
-  for (const { top } of lanes) line(pen, 0, Math.round(top) + 0.5, size.width, Math.round(top) + 0.5);
+  for (const { top } of lanes.slice(1)) line(pen, 0, Math.round(top) + 0.5, size.width, Math.round(top) + 0.5);
   pen.stroke();
 }
 
@@ -102,13 +109,21 @@ function paintName(pen, look, { span, left, right, top, height, room }) {
   if (text.length > 2) pen.fillText(text, inside ? left + 9 : right + 6, top + height / 2 + 0.5);
 }
 
-/** By a guess at the width of letters first: measuring all texts at each frame is slow. */
+/** As much of the text as fits, by a guess at the width of letters first. */
 function fitted(pen, text, space) {
   const likely = text.slice(0, Math.ceil(space / 4));
-  if (likely.length === text.length && pen.measureText(text).width <= space) return text;
+  if (likely.length === text.length && widthOf(pen, text) <= space) return text;
   let length = Math.min(likely.length, Math.floor(space / 6.5));
-  while (length > 2 && pen.measureText(`${text.slice(0, length)}…`).width > space) length -= 1;
+  while (length > 2 && widthOf(pen, `${text.slice(0, length)}…`) > space) length -= 1;
   return `${text.slice(0, length).trimEnd()}…`;
+}
+
+function widthOf(pen, text) {
+  if (widths.has(text)) return widths.get(text);
+  if (widths.size >= REMEMBERED) widths.clear();
+  const { width } = pen.measureText(text);
+  widths.set(text, width);
+  return width;
 }
 
 function paintFrame(pen, look, { left, right, top, height }, isChosen) {
@@ -155,7 +170,7 @@ function stroke(pen, arrows, { colour, alpha, width, dashed }) {
 }
 
 function curve(pen, x, from, to) {
-  const bend = Math.min(14, Math.abs(to - from) / 4);
+  const bend = Math.min(14, Math.abs(to - from) / 4, Math.max(3, x - 2));  // not out of the picture
   pen.moveTo(x, from);
   pen.bezierCurveTo(x - bend, from + (to - from) / 3, x - bend, to - (to - from) / 3, x, to);
 }

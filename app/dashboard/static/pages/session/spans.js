@@ -4,6 +4,7 @@ const MOST_ROWS = 5;
 const MOST_BETWEEN = 12;
 const RUNNING = new Set(['PENDING', 'IN_PROGRESS']);
 const BAD = new Set(['FAILED', 'TIMED_OUT']);
+const SHOWN = ['agentId', 'name', 'stageId', 'status', 'cost', 'tokensUsed', 'begin', 'started', 'end'];
 const moment = (text) => (text ? Date.parse(text) : null);
 
 export const isOpen = (span) => RUNNING.has(span.status);
@@ -39,17 +40,20 @@ export class Spans {
     return Date.now() - (Number.isFinite(this.skew) ? this.skew : 0);
   }
 
-  /** Take an event up: its task as it was when the event was read. The same twice changes nothing. */
+  /** Take an event up: its task as it was when the event was read. Answers whether anything that is shown changed. */
   hear({ kind, at, task, changes }, leadId) {
     this.skew = Math.min(this.skew, Date.now() - Date.parse(at));
-    if (!task?.assigneeId) return;
-    const old = this.byTask.get(task.id) ?? { taskId: task.id, stageId: null, name: task.title, askerId: task.creatorId ?? leadId, delegated: Boolean(task.creatorId) };
+    if (!task?.assigneeId) return false;
+    const known = this.byTask.get(task.id);
+    const old = known ?? { taskId: task.id, stageId: null, name: task.title, askerId: task.creatorId ?? leadId, delegated: Boolean(task.creatorId) };
     const { status, startedAt, finishedAt: endedAt, cost, tokensUsed, createdAt: orderedAt } = task;
     const now = { ...old, agentId: task.assigneeId, status, cost, tokensUsed, ...times({ orderedAt, startedAt, endedAt }) };
     if (kind === 'COLLABORATION_STAGE_STARTED') Object.assign(now, { stageId: changes.stageId, name: changes.name });
+    if (known && SHOWN.every((field) => known[field] === now[field])) return false;
     this.byTask.set(task.id, now);
     this.#seat(task.assigneeId);
     this.version += 1;
+    return true;
   }
 
   /** { lanes: [{ agentId, rows, spans }], all, from, to, open }; spans get a `row`. Kept until something changes. */
@@ -83,7 +87,11 @@ function times({ orderedAt, startedAt, endedAt }) {
  */
 function handoffs(all) {
   const waves = new Map();
-  for (const span of all) if (span.stageId && !span.askerId) waves.set(span.ordered, [...(waves.get(span.ordered) ?? []), span]);
+  for (const span of all) {
+    if (!span.stageId || span.askerId) continue;
+    if (waves.has(span.ordered)) waves.get(span.ordered).push(span);
+    else waves.set(span.ordered, [span]);
+  }
   const inOrder = [...waves].sort(([a], [b]) => a - b).map(([, spans]) => spans);
   return inOrder.slice(1).flatMap((spans, index) => {
     const before = inOrder[index];

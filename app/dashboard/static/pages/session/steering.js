@@ -19,27 +19,22 @@ export function steer(chart) {
 export function zoomBy(chart, factor) {
   const { from, to } = chart.window.range(chart.bounds);
   chart.window.zoom(factor, chart.window.follows ? to : (from + to) / 2, chart.bounds);
-  moved(chart);
+  chart.moved();
 }
 
 export function fit(chart) {
   chart.window.fit();
-  moved(chart);
+  chart.moved();
 }
 
 export function toggleFollow(chart) {
   chart.window.follow(chart.bounds);
-  moved(chart);
-}
-
-function moved(chart) {
-  chart.ask();
-  chart.changed();
+  chart.moved();
 }
 
 function panBy(chart, ms) {
   chart.window.pan(ms, chart.bounds);
-  moved(chart);
+  chart.moved();
 }
 
 function perPx(chart) {
@@ -53,7 +48,7 @@ function wheel(chart, event) {
   event.preventDefault();
   if (event.ctrlKey) {
     chart.window.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), chart.moment(event.offsetX), chart.bounds);
-    moved(chart);
+    chart.moved();
   } else panBy(chart, sideways * perPx(chart));
 }
 
@@ -93,7 +88,7 @@ function pinch(chart, held, event) {
   const [before, now] = [Math.abs(held.get(event.pointerId) - other), Math.abs(event.offsetX - other)];
   if (before < 10 || now < 10) return;
   chart.window.zoom(before / now, chart.moment((other + event.offsetX) / 2), chart.bounds);
-  moved(chart);
+  chart.moved();
 }
 
 function press(chart, event) {

@@ -14,7 +14,7 @@ export function groups(data, page) {
   const { dialog, draft } = page.state;
   return [
     card({ title: 'Groups', subtitle: 'A task or a handoff given to a group goes to its coordinator, or to the member whose skills match best', actions: may && button('New group', () => page.set({ dialog: 'group', draft: null, trouble: null }), { kind: 'primary' }) },
-      nodes.length ? [h('ul', { class: 'rows' }, nodes.map((group) => row(group, page, may))), more(page, 'groups')]
+      nodes.length ? [h('ul', { class: 'rows' }, nodes.map((group) => row(group, page, may))), more(page, 'groups', 'groups')]
         : empty({ icon: 'team', title: 'No groups yet', text: may ? 'Name the agents of one, or the skills that it needs.' : 'Whoever may change agents forms them.' })),
     dialog === 'group' && groupDialog(draft, data, page),
     dialog === 'dissolve' && dissolveDialog(draft, page),

@@ -3,19 +3,18 @@
 import { mutation } from '../../api.js';
 import { h } from '../../dom.js';
 import { words } from '../../format.js';
-import { agentLink, button, card, copyButton, dialog as frame, field, formDialog, status, table, time } from '../../parts.js';
+import { agentLink, button, card, copyButton, dialog as frame, field, formDialog, more, status, table, time } from '../../parts.js';
 
 const CREATE = mutation('createApiKey', 'CreateApiKeyInput', 'CreateApiKeyPayload { secret apiKey { id name role } }');
 const REVOKE = mutation('revokeApiKey', 'RevokeApiKeyInput', 'ApiKeyPayload { apiKey { id live } }');
 const ROLES = [['ANALYST', 'Analyst: reads only'], ['OPERATOR', 'Operator: reads and intervenes'], ['INTEGRATOR', 'Integrator: programs that change agents and their work'], ['AGENT', 'Agent: acts as one agent'], ['ADMIN', 'Admin: everything']];
 
 export function keys(data, page) {
-  const { nodes, totalCount } = data.team.apiKeys;
+  const { nodes } = data.team.apiKeys;
   const { dialog, draft, secret } = page.state;
   return [
     card({ title: 'API keys', subtitle: 'Only a hash of each is kept', actions: button('New key', () => page.set({ dialog: 'key', draft: { role: 'ANALYST' }, trouble: null }), { kind: 'primary' }) },
-      table({ label: 'API keys', columns: columns(page), rows: nodes }),
-      totalCount > nodes.length && h('p', { class: 'quiet' }, `The newest ${nodes.length} of ${totalCount}.`)),
+      table({ label: 'API keys', columns: columns(page), rows: nodes }), more(page, 'team.apiKeys', 'keys')),
     dialog === 'key' && createDialog(data, page),
     dialog === 'revoke' && revokeDialog(draft, page),
     secret && secretDialog(secret, page),

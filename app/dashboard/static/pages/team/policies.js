@@ -3,7 +3,7 @@
 import { mutation } from '../../api.js';
 import { h } from '../../dom.js';
 import { words } from '../../format.js';
-import { badge, button, card, empty, field, formDialog, linkButton, time } from '../../parts.js';
+import { badge, button, card, empty, field, formDialog, linkButton, more, time } from '../../parts.js';
 import { to } from '../../router.js';
 import { SIGNALS } from '../decision/signals.js';
 import { settingsOf } from '../simulate/settings.js';
@@ -11,11 +11,11 @@ import { settingsOf } from '../simulate/settings.js';
 const SET = mutation('setRoutingPolicy', 'SetRoutingPolicyInput', 'RoutingPolicyPayload { policy { id version } }');
 
 export function policies(data, page) {
-  const { nodes, totalCount } = data.routingPolicies;
+  const { nodes } = data.routingPolicies;
   const actions = linkButton('Try other settings', to('/simulate'), { icon: 'simulate' });
   return [
     card({ title: 'Routing policy', subtitle: 'The highest version counts; decisions keep the one they were made under', actions },
-      nodes.length ? [legend(), h('ul', { class: 'rows' }, nodes.map((policy, index) => row(policy, index === 0, page))), totalCount > nodes.length && h('p', { class: 'quiet' }, `The newest ${nodes.length} of ${totalCount}.`)]
+      nodes.length ? [legend(), h('ul', { class: 'rows' }, nodes.map((policy, index) => row(policy, index === 0, page))), more(page, 'routingPolicies', 'policies')]
         : empty({ icon: 'routing', title: 'The defaults count', text: 'The first message that is routed, or the first change, makes version 1.' })),
     page.state.dialog === 'policy' && againDialog(page.state.draft, nodes[0], page),
   ];

@@ -2,8 +2,8 @@
 
 import { mutation } from '../../api.js';
 import { h } from '../../dom.js';
-import { count, plural, words } from '../../format.js';
-import { agentLink, button, card, empty, field, formDialog } from '../../parts.js';
+import { plural, words } from '../../format.js';
+import { agentLink, button, card, empty, field, formDialog, more } from '../../parts.js';
 import { tester } from './tester.js';
 
 const RULE = 'HandoffRulePayload { rule { id } }';
@@ -21,8 +21,7 @@ export function rules(data, page) {
         title: 'Handoff rules',
         subtitle: nodes.length ? `${plural(totalCount, 'rule')}, the highest priority is tried first. If none fires: ${words(data.team.afterWork).toLowerCase()}` : undefined,
         actions: may && button('New rule', () => page.set({ dialog: 'rule', draft: null, trouble: null }), { kind: 'primary' }),
-      }, nodes.length ? h('ul', { class: 'rows' }, nodes.map((rule) => row(rule, page, may))) : nothing(may),
-      totalCount > nodes.length && h('p', { class: 'quiet' }, `The first ${nodes.length} of ${count(totalCount)}; the team file has all.`)),
+      }, nodes.length ? [h('ul', { class: 'rows' }, nodes.map((rule) => row(rule, page, may))), more(page, 'team.handoffRules', 'rules')] : nothing(may)),
       h('div', { class: 'column' }, tester(data, page))),
     page.state.dialog === 'rule' && ruleDialog(page.state.draft, data, page),
     page.state.dialog === 'drop rule' && dropDialog(page.state.draft, page),
