@@ -92,6 +92,7 @@ async def test_a_conversation_is_started_answered_handed_off_returned_and_closed
     await dialog.get_by_label("Who takes over says something at once").uncheck()
     await dialog.get_by_role("button", name="Hand off").click()
     await expect(watcher.locator(".chat-head")).to_contain_text("Chef has it")
+    await expect(dialog).to_have_count(0)
 
     await page.get_by_role("button", name="Close", exact=True).click()
     await dialog.get_by_role("button", name="Close it").click()
