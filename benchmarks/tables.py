@@ -158,7 +158,8 @@ def dashboard(found: dict[str, Any]) -> str:
         [
             "",
             f"Dashboard: {found['spans']:,} spans in 20 lanes, {found['session_rate']:.0f} events a second for "
-            f"{found['session_s']} s: {found['frames']} frames, {frames}",
+            f"{found['session_s']} s: {found['frames']} frames, {frames}; lanes drawn {found['drawings']} times, "
+            f"{found['long_tasks']} tasks of 50 ms or more, the longest {found['task_max_ms']:.0f} ms",
             f"a feed of {found['feed_rate']:.0f} events a second for {found['feed_s']} s, {found['feed_shown']} shown: "
             f"heap {found['heap_from_mb']:.1f} MB after a sixth, {found['heap_to_mb']:.1f} MB at the end; "
             f"{found['nodes_from']:,} and {found['nodes_to']:,} nodes of the document",
