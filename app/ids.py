@@ -64,8 +64,7 @@ def parse_global(text: str, *, path: str = "id") -> tuple[Prefix, UUID]:
     """Split a global id into its kind and key; raises InvalidInput for anything else."""
     head, _, tail = text.rpartition("_")
     if head not in _PREFIXES:
-        known = ", ".join(f"{prefix}_" for prefix in Prefix)
-        raise InvalidInput.of(path, f"'{text[:80]}' is not an id; ids start with one of {known}")
+        raise InvalidInput.of(path, f"'{text[:80]}' is not an id; take it from the field `id`, such as agent_0190…")
     try:
         if len(tail) != 32:
             raise ValueError
@@ -76,6 +75,9 @@ def parse_global(text: str, *, path: str = "id") -> tuple[Prefix, UUID]:
 
 def from_global(prefix: Prefix, text: str, *, path: str = "id") -> UUID:
     """The key behind a global id of one kind; raises InvalidInput when it is of another."""
+    if text.rpartition("_")[0] not in _PREFIXES:
+        slug = " Look it up by its slug: agent(slug:)." if prefix is Prefix.AGENT else ""
+        raise InvalidInput.of(path, f"'{text[:80]}' is not an id; expected {prefix}_….{slug}")
     found, value = parse_global(text, path=path)
     if found is not prefix:
         raise InvalidInput.of(path, f"'{text[:80]}' is the id of a {found.name.lower()}; expected {prefix}_…")

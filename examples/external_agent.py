@@ -1,9 +1,9 @@
 """An agent of your own: joins a running Parley, claims its tasks, works, and reports. Any language can do the same.
 
-    PARLEY_URL=http://localhost:8000/graphql PARLEY_KEY=parley_… python examples/external_agent.py
+    PARLEY_URL=http://localhost:8000/graphql PARLEY_KEY=parley_… .venv/bin/python examples/external_agent.py
 
-The key has the role AGENT, for an agent whose runtime is EXTERNAL; docs/delegate.md shows how to make both. Needs only
-httpx.
+The key has the role AGENT, for an agent whose runtime is EXTERNAL; docs/delegate.md shows how to make both. Another
+Python needs only httpx (`pip install httpx`).
 """
 
 from __future__ import annotations

@@ -33,18 +33,18 @@ JSON = NewType("JSON", object)
 Usd = NewType("Usd", Decimal)
 
 
-def parse_datetime(value: Any) -> datetime:
+def parse_datetime(value: Any, more: str = "") -> datetime:
     try:
         parsed = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise GraphQLError(f"'{str(value)[:40]}' is not a time such as 2026-03-01T12:00:00Z.") from None
+        raise GraphQLError(f"'{str(value)[:40]}' is not a time such as 2026-03-01T12:00:00Z{more}.") from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def parse_moment(value: Any) -> datetime | Relative:
     if isinstance(value, str) and value[:2].lstrip("+-").startswith("P"):
         return parse_duration(value)
-    return parse_datetime(value)
+    return parse_datetime(value, ", nor one from now such as -P7D")
 
 
 def parse_duration(value: str) -> Relative:

@@ -18,7 +18,7 @@ from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
-from app.ids import new_id
+from app.ids import Prefix, new_id, to_global
 from app.teams import service as teams
 
 _STATUS_EVENT = {
@@ -102,7 +102,7 @@ async def change_status(
     if agent is None:
         current = await session.scalar(select(Agent).where(mine))
         if current is None:
-            raise _missing()
+            raise _missing(agent_id)
         raise Conflict(refusal(current.name, current.status, wanted))
     if wanted is AgentStatus.ARCHIVED:
         await auth.revoke_keys_of_agent(session, team_id=team_id, agent_id=agent_id, actor=actor)
@@ -139,7 +139,7 @@ async def lock(session: AsyncSession, team_id: UUID, agent_id: UUID) -> Agent:
     statement = select(Agent).where(Agent.team_id == team_id, Agent.id == agent_id).with_for_update(key_share=True)
     agent = await session.scalar(statement.execution_options(populate_existing=True))
     if agent is None:
-        raise _missing()
+        raise _missing(agent_id)
     return agent
 
 
@@ -164,5 +164,5 @@ def _columns(spec: AgentSpec) -> dict[str, Any]:
     return {**plain, **spec.traits.model_dump(), "tools": list(spec.tools)}
 
 
-def _missing() -> NotFound:
-    return NotFound("There is no such agent in this team.")
+def _missing(agent_id: UUID) -> NotFound:
+    return NotFound(f"There is no agent {to_global(Prefix.AGENT, agent_id)} in this team.")

@@ -73,6 +73,7 @@ _WORDING = {
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must have {min_length} or more characters",
     "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have {min_length} or more items",
     "too_long": "must have at most {max_length} items",
     "finite_number": "must be a finite number",
     "decimal_max_places": "must have at most {decimal_places} decimals",

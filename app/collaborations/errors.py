@@ -14,7 +14,8 @@ class ParticipantsUnsuitable(AppError):
     def __init__(
         self, pattern: CollaborationPattern, role: ParticipantRole | None, *, least: int, most: int, found: int
     ) -> None:
-        who = "participants" if role is None else f"participants with the role {role.value}"
+        beside = "" if pattern is CollaborationPattern.PIPELINE else " beside the lead"
+        who = f"participants{beside}" if role is None else f"participants with the role {role.value}"
         span = f"exactly {least}" if least == most else f"{least} to {most}"
         super().__init__(
             f"The pattern {pattern.value} needs {span} {who}; there are {found}.",

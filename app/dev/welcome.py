@@ -36,7 +36,7 @@ _PAGE = """
 
 _SETUP = """\
 URL={address}/graphql KEY='{key}'
-ask() {{ curl -sN "$URL" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }}"""
+ask() {{ curl -sSN "$URL" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }}"""
 
 _QUERY = """\
 ask -d '{"query": "{ viewer { role team { name } } agents(first: 10) { nodes { slug name tagline status } } }"}'"""

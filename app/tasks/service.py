@@ -301,8 +301,9 @@ async def _authority(
 async def _slugs(session: AsyncSession, team_id: UUID, ids: Collection[UUID]) -> list[str]:
     rows = await session.execute(select(Agent.id, Agent.slug).where(Agent.team_id == team_id, Agent.id.in_(ids)))
     found = {agent_id: slug for agent_id, slug in rows}
-    if len(found) < len(set(ids)):
-        raise NotFound("There is no such agent in this team.")
+    for one in ids:
+        if one not in found:
+            raise NotFound(f"There is no agent {to_global(Prefix.AGENT, one)} in this team.")
     return [found[one] for one in ids]
 
 

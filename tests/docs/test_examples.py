@@ -174,7 +174,7 @@ async def first_item(demo: Parley, operation: str, variables: dict[str, str]) ->
 async def test_bash_examples_of_the_readme(demo: Parley) -> None:
     blocks = [text for name, text in examples("bash") if name.startswith("README.md")]
     script = "\n".join(blocks).replace("http://localhost:8000", demo.url).replace("parley_…", KEY)
-    script = script.replace("curl -sN", f"curl -sN --max-time {STREAM_S}")
+    script = script.replace("curl -sSN", f"curl -sN --max-time {STREAM_S}")
 
     output = await output_of("bash", "-c", script)
 

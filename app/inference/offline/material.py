@@ -16,6 +16,7 @@ MOST_CHARACTERS = 50_000  # of all texts together: the ranking runs on the event
 LONGEST_SENTENCE = 400
 _BREAKS = re.compile(r"(?<=[.!?])\s+(?=[\"'(\[]?[A-ZÀ-ÞА-Я0-9])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•>#]+|\d+[.)])\s+")
+_OWN_SOURCE = re.compile(r"(?:\s*_\([^()]*\)_)+$")  # where a text before had its sentence from
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _STOP = frozenset(
     "about after all also and any are because been before being both but can could did does each for from had has have "
@@ -75,7 +76,7 @@ class Material:
         left, found = MOST_CHARACTERS, dict[str, Sentence]()
         for source in sources:
             text, left = source.text[:left], max(left - len(source.text), 0)
-            for sentence in sentences(text):
+            for sentence in (_OWN_SOURCE.sub("", one) for one in sentences(text)):
                 found.setdefault(sentence.casefold(), Sentence(sentence, source.label))
         return list(found.values())
 
@@ -104,7 +105,8 @@ class Material:
 
     def uncovered(self, most: int) -> list[str]:
         """Words of the request that nothing given speaks of."""
-        return sorted(word for word in self.focus if word not in self.frequencies)[:most] if self.sources else []
+        asked = frozenset(words(self.instructions or self.task.title))
+        return sorted(word for word in asked if word not in self.frequencies)[:most] if self.sources else []
 
     def _best(self, among: Sequence[Sentence], most: int) -> list[Sentence]:
         order = sorted(range(len(among)), key=lambda place: (-self._weight(among[place]), place))

@@ -31,14 +31,14 @@ _CUES: Sequence[tuple[str, Callable[[Material], Sequence[str]]]] = (
 
 def write_report(material: Material, outline: Outline) -> str:
     points = {name: _points(material, name) for name in outline.sections}
-    last = outline.sections[-1]
+    if outline.format == "markdown":
+        parts = (f"## {_title(name)}\n\n" + "\n".join(_listed(said)) for name, said in points.items())
+        return "\n\n".join([f"# {material.task.title}", f"_{SIGNATURE}_", *parts])
+    last = outline.sections[-1]  # the other formats have no room beside the sections
     points[last] = [*points[last], SIGNATURE]
     if outline.format == "json":
         return json.dumps(points, ensure_ascii=False, indent=1)
-    if outline.format == "bullet_points":
-        return "\n".join(line for name, said in points.items() for line in (f"- {_title(name)}", *_listed(said, "  ")))
-    parts = (f"## {_title(name)}\n\n" + "\n".join(_listed(said)) for name, said in points.items())
-    return "\n\n".join([f"# {material.task.title}", *parts])
+    return "\n".join(line for name, said in points.items() for line in (f"- {_title(name)}", *_listed(said, "  ")))
 
 
 def _points(material: Material, name: str) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from app.config import load_settings
 from app.inference.failures import InferenceFailed, Sort
+from app.inference.offline.material import Material
 from app.inference.offline.model import NOTE
 from app.inference.offline.templates import SIGNATURE
 from app.inference.prompt import Assignment, Source
@@ -214,3 +215,17 @@ async def test_its_tokens_are_limited_like_any_others(ask: Ask, listener: Listen
         await run(ask("offline", TASK, max_tokens=20), listener, NOWHERE)
 
     assert (failed.value.code, failed.value.used) == ("LIMIT_EXCEEDED", listener.totals[-1])
+
+
+def test_what_is_quoted_again_names_its_source_once_and_is_said_once() -> None:
+    said = "Caches save money. _(the context)_ _(luke)_\nCaches save money. _(the context)_"
+
+    found = Material(replace(TASK, context=said, sources=[], given=None), TASK.instructions).sentences
+
+    assert [(one.text, one.source) for one in found] == [("Caches save money.", "the context")]
+
+
+def test_only_what_was_asked_is_said_to_be_uncovered() -> None:
+    asked = replace(TASK, type="reply", title="Message 7 of a conversation", context="The login is slow.", given=None)
+
+    assert Material(asked, "Why is the login slow on Mondays?").uncovered(8) == ["mondays"]

@@ -132,7 +132,16 @@ async def test_refusals_are_typed_and_leave_nothing(parley: Parley, sessions: Se
     assert [unsuitable[name] for name in ("pattern", "role", "least", "most", "found")] == [
         "SUPERVISOR_WORKER", "LEAD", 1, 1, 0,
     ]  # fmt: skip
-    assert (await start(parley, "DELEGATION", participants=[foreign]))["code"] == "NOT_FOUND"
+    alone = await start(parley, "CONSENSUS", participants=[lead])
+    assert alone["message"] == "The pattern consensus needs 2 to 20 participants beside the lead; there are 0."
+    nobody = await start(parley, "PIPELINE", participants=[])
+    assert nobody["problems"] == [{"path": "participants", "message": "must have 1 or more items"}]
+    slug = await start(parley, "DELEGATION", participants=[luke | {"agentId": "luke"}])
+    assert (
+        slug["problems"][0]["message"] == "'luke' is not an id; expected agent_…. Look it up by its slug: agent(slug:)."
+    )
+    stranger = await start(parley, "DELEGATION", participants=[foreign])
+    assert stranger["code"] == "NOT_FOUND"
     of_others = await start(parley, "SUPERVISOR_WORKER", participants=[luke, foreign | {"role": "LEAD"}])
     assert of_others["code"] == "NOT_FOUND"
     rounds = await start(parley, maxRounds=0)
