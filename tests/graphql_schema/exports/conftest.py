@@ -56,9 +56,11 @@ class Exports:
         return answer.status_code, answer.json()["errors"][0]["extensions"]["code"]
 
     @asynccontextmanager
-    async def stream(self, query: str, role: Role = Role.ANALYST) -> AsyncIterator[httpx.Response]:
-        headers = self.headers(role, "application/x-ndjson")
-        async with self.parley.client.stream("POST", "/export", json={"query": query}, headers=headers) as answer:
+    async def stream(
+        self, query: str, role: Role = Role.ANALYST, *, wait_s: float = 30
+    ) -> AsyncIterator[httpx.Response]:
+        headers, body = self.headers(role, "application/x-ndjson"), {"query": query}
+        async with self.parley.client.stream("POST", "/export", json=body, headers=headers, timeout=wait_s) as answer:
             yield answer
 
     def sent(self) -> float:
