@@ -16,6 +16,7 @@ MOST_CHARACTERS = 50_000  # of all texts together: the ranking runs on the event
 LONGEST_SENTENCE = 400
 _BREAKS = re.compile(r"(?<=[.!?])\s+(?=[\"'(\[]?[A-ZÀ-ÞА-Я0-9])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•>#]+|\d+[.)])\s+")
+_HEADING = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)  # names what is said, and says nothing
 _OWN_SOURCE = re.compile(r"(?:\s*_\([^()]*\)_)+$")  # where a text before had its sentence from
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _STOP = frozenset(
@@ -76,7 +77,8 @@ class Material:
         left, found = MOST_CHARACTERS, dict[str, Sentence]()
         for source in sources:
             text, left = source.text[:left], max(left - len(source.text), 0)
-            for sentence in (_OWN_SOURCE.sub("", one) for one in sentences(text)):
+            said = _HEADING.sub("", text)
+            for sentence in (_OWN_SOURCE.sub("", one) for one in sentences(said if said.strip() else text)):
                 found.setdefault(sentence.casefold(), Sentence(sentence, source.label))
         return list(found.values())
 

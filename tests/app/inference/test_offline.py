@@ -218,7 +218,7 @@ async def test_its_tokens_are_limited_like_any_others(ask: Ask, listener: Listen
 
 
 def test_what_is_quoted_again_names_its_source_once_and_is_said_once() -> None:
-    said = "Caches save money. _(the context)_ _(luke)_\nCaches save money. _(the context)_"
+    said = "# work: Caches\n\nCaches save money. _(the context)_ _(luke)_\n## Again\nCaches save money. _(the context)_"
 
     found = Material(replace(TASK, context=said, sources=[], given=None), TASK.instructions).sentences
 
