@@ -17,11 +17,11 @@ from app.embeddings.embedder import Vectors
 from app.embeddings.static import StaticEmbedder
 from app.routing.calibration import Calibration, calibrate
 from app.routing.gate import candidates
+from app.routing.lexicon import lexicon
 from app.routing.profile import AgentProfile, Skill
 from app.routing.select import Policy, select
 from app.routing.skill_match import MATCHES, Query, skill_matches
 from app.routing.team_index import TeamIndex, build, phrases_of
-from app.routing.topics import topics
 from tests.fixtures.labelled import Kind, Labelled, Returning, held_out, profiles, returning, tuning
 
 Answer = tuple[str, bool]  # the agent that comes first, and whether it is good enough to be asked
@@ -32,7 +32,7 @@ RATED_PERCENT = (0, 25, 50, 75, 100)
 class Bench:
     def __init__(self) -> None:
         self.embedder = StaticEmbedder()
-        background = self.embedder.embed_now(topics().background)
+        background = self.embedder.embed_now(lexicon().background)
         self.calibration: Calibration = calibrate(self.embedder.name, background)
 
     def index(self, agents: Sequence[AgentProfile]) -> TeamIndex:
@@ -151,7 +151,7 @@ def _both(need: Returning) -> tuple[str, str]:
 def _crowd(size: int) -> list[AgentProfile]:
     """A team of any size: the labelled agents again and again, each copy with its own trade in the skills' names."""
     models = profiles()
-    subjects = topics().names
+    subjects = lexicon().names
     return [
         AgentProfile(
             slug=f"{models[place % len(models)].slug}-{place}",

@@ -23,7 +23,7 @@ class Calibration:
 
 
 def calibrate(embedder: str, background: Vectors) -> Calibration:
-    """From the vectors of `topics().background`: texts of which no two are about the same."""
+    """From the vectors of `lexicon().background`: texts of which no two are about the same."""
     cosines = background @ background.T
     apart = cosines[~np.eye(len(background), dtype=bool)]
     return Calibration(embedder, round(float(apart.mean()), 4), max(round(float(apart.std()), 4), 1e-4))

@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.embeddings.embedder import Vectors, unit
-from app.routing.team_index import Floats, QueryWords, TeamIndex
+from app.embeddings.embedder import Vectors
+from app.routing.team_index import QueryWords, TeamIndex
+from app.routing.telling import Floats
 
-SUBJECT_OF_SKILL = 0.4
-SUBJECT_OF_AGENT = 0.4
-MEANING_OF_SKILL = 0.5
-MEANING_OF_AGENT = 0.5
-WORDS_OF_SKILL = 0.15
-SPREAD = 0.0907  # of the default embedder: what the meaning weights count in
-MIDDLE = 0.45  # blended score that counts as a match of one half
+SUBJECT_OF_SKILL = 0.5
+SUBJECT_OF_AGENT = 0.5
+MEANING_OF_SKILL = 0.15
+MEANING_OF_AGENT = 0.15
+WORDS_OF_SKILL = 0.3
+SPREAD = 0.0812  # of the default embedder: what the meaning weights count in
+MIDDLE = 0.51  # blended score that counts as a match of one half
 STEEPNESS = 7.5
 MATCHES = 0.35
 MOST_SKILLS = 3
@@ -65,7 +66,7 @@ def _matching(index: TeamIndex, rows: Floats) -> dict[str, tuple[str, ...]]:
 
 def _blend(index: TeamIndex, query: Query) -> Floats:
     read = index.read(query.text)
-    subject = unit(index.subjects_of(read.sure))
+    subject = index.subjects_of(query.text, read)
     meaning = query.vector.reshape(-1)
     of_agent = SUBJECT_OF_AGENT * (index.agent_subjects @ subject) + MEANING_OF_AGENT * _counted(
         index, index.agent_vectors @ meaning, meaning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from app.embeddings.embedder import Vectors, unit
 from app.routing.calibration import Calibration
+from app.routing.lexicon import lexicon
 from app.routing.profile import AgentProfile, Phrase, Traits, phrases
-from app.routing.topics import topics
-from app.routing.words import Spellings, stem, stems, words
+from app.routing.telling import Floats
+from app.routing.words import Pair, Spellings, Written, in_order, pairs_of, stem, stems, words
 
-Floats = NDArray[np.float32]
 MOST_MENDED = 12  # unknown words of one query whose spelling is looked into
 NAME_COUNTS = 2  # a skill's name tells as much as two words of its description
 
@@ -26,6 +26,7 @@ class QueryWords:
     """A query's stems, each with how surely it was meant: 1, or less for a mended spelling."""
 
     sure: dict[str, float]
+    pairs: set[Pair]
 
 
 @dataclass(frozen=True)
@@ -44,28 +45,39 @@ class TeamIndex:
     postings: dict[str, tuple[NDArray[np.intp], Floats]]
     rarity: dict[str, float]
     unseen: float
-    spellings: Spellings
-    written: dict[str, str]
+    spellings: Spellings  # of the words of its phrases
 
     def read(self, text: str) -> QueryWords:
         """The words of a query, misspelt ones as the known word that they were meant to be."""
         sure: dict[str, float] = {}
+        order: list[Written] = []
         doubtful = 0
-        for word in words(text):
-            stemmed, certainty = stem(word), 1.0
-            if stemmed not in self.rarity and stemmed not in topics().rows:
+        for each in in_order(text):
+            stemmed, certainty = each.stem, 1.0
+            if not (each.small or stemmed in self.rarity or lexicon().knows(stemmed)):
                 doubtful += 1
-                meant = self.spellings.meant(word) if doubtful <= MOST_MENDED else None
+                meant = self._meant(each.word) if doubtful <= MOST_MENDED else None
                 if meant is not None:
-                    stemmed, certainty = self.written[meant[0]], meant[1]
-            sure[stemmed] = max(certainty, sure.get(stemmed, 0.0))
-        return QueryWords(sure)
+                    stemmed, certainty = meant
+            order.append(each._replace(stem=stemmed))
+            if not each.small:
+                sure[stemmed] = max(certainty, sure.get(stemmed, 0.0))
+        return QueryWords(sure, pairs_of(order))
 
     def rarity_of(self, stemmed: str) -> float:
         return self.rarity.get(stemmed, self.unseen)
 
-    def subjects_of(self, counts: dict[str, float]) -> Floats:
-        return _subjects(counts, self.rarity, self.unseen)
+    def subjects_of(self, text: str, read: QueryWords) -> Floats:
+        told = _subjects(read.sure, read.pairs, self.rarity, self.unseen)
+        subjects: Floats = lexicon().with_senses(told[None, :], [text])[0]
+        return subjects
+
+    def _meant(self, word: str) -> tuple[str, float] | None:
+        """The stem of the nearest word that the team's skills or the lexicon have, and how sure that is."""
+        own, general = self.spellings.meant(word), lexicon().spellings.meant(word)
+        if own is not None and (general is None or own[1] >= general[1]):
+            return stem(own[0]), own[1]
+        return None if general is None else (lexicon().known[general[0]], general[1])
 
     def by_agent(self, rows: Floats) -> Floats:
         """The best of each agent's rows."""
@@ -91,12 +103,11 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
     starts = np.array(changes, dtype=np.intp)
     rarity, unseen = _rarities(team)
     taught = np.array([row.skill is None for row in rows])
-    subjects = _matrix([_subjects(count, rarity, unseen) for count in counts])
-    own = _matrix([_subjects(dict.fromkeys(stems(agent.role), 1.0), rarity, unseen) for agent in team])
+    subjects = _matrix([row.text for row in rows], counts, rarity, unseen)
+    roles = [agent.role for agent in team]
+    own = _matrix(roles, [dict.fromkeys(stems(role), 1.0) for role in roles], rarity, unseen)
     declared = np.where(taught[:, None], 0, subjects).astype(np.float32)
     said = np.where(taught[:, None], 0, vectors).astype(np.float32)
-    written = {word: stem(word) for agent in team for phrase in phrases(agent) for word in words(phrase.text)}
-    written |= topics().known
     return TeamIndex(
         agents=tuple(team),
         traits=frozenset(agent.traits for agent in team),
@@ -105,18 +116,24 @@ def build(agents: Sequence[AgentProfile], vectors: Vectors, calibration: Calibra
         calibration=calibration,
         vectors=vectors,
         agent_vectors=unit(np.add.reduceat(said, starts)) if rows else vectors,
-        subjects=unit(subjects),
+        subjects=subjects,
         agent_subjects=unit(np.add.reduceat(declared, starts) + own) if rows else subjects,
         postings=_postings(counts, rarity),
         rarity=rarity,
         unseen=unseen,
-        spellings=Spellings(written),
-        written=written,
+        spellings=Spellings(word for row in rows for word in words(row.text)),
     )
 
 
-def _matrix(rows: list[Floats]) -> Floats:
-    return np.array(rows, dtype=np.float32).reshape(len(rows), len(topics().names))
+def _matrix(
+    texts: Sequence[str], counts: Sequence[dict[str, float]], rarity: dict[str, float], unseen: float
+) -> Floats:
+    """The subjects of each text."""
+    known = lexicon()
+    told = np.zeros((len(texts), len(known.names)), dtype=np.float32)
+    for place, (text, count) in enumerate(zip(texts, counts, strict=True)):
+        told[place] = _subjects(count, pairs_of(in_order(text)), rarity, unseen)
+    return known.with_senses(told, texts) if texts else told
 
 
 def _counts(phrase: Phrase) -> dict[str, float]:
@@ -134,14 +151,9 @@ def _declared(agent: AgentProfile) -> set[str]:
     return {stemmed for phrase in phrases(agent) if phrase.skill is not None for stemmed in stems(phrase.text)}
 
 
-def _subjects(counts: dict[str, float], rarity: dict[str, float], unseen: float) -> Floats:
-    known = topics()
-    total = np.zeros(len(known.names), dtype=np.float32)
-    for stemmed, count in counts.items():
-        row = known.rows.get(stemmed)
-        if row is not None:
-            total += row * np.float32(count * rarity.get(stemmed, unseen))
-    return total
+def _subjects(counts: dict[str, float], pairs: Iterable[Pair], rarity: dict[str, float], unseen: float) -> Floats:
+    weights = {stemmed: count * rarity.get(stemmed, unseen) for stemmed, count in counts.items()}
+    return lexicon().subjects_of(weights, pairs, unseen)
 
 
 def _postings(

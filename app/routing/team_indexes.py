@@ -15,9 +15,9 @@ import numpy as np
 from app.db.engine import Database
 from app.embeddings.embedder import DIMENSIONS, Embedder, Vectors
 from app.routing.calibration import Calibration, calibrate
+from app.routing.lexicon import lexicon
 from app.routing.profile import AgentProfile, Skill, Traits
 from app.routing.team_index import TeamIndex, build, phrases_of
-from app.routing.topics import topics
 
 MOST_TEAMS = 64
 BUILT_AT_ONCE = 200  # phrases; more are indexed in a thread, so that other requests go on
@@ -135,7 +135,7 @@ class TeamIndexes:
     async def calibration(self) -> Calibration:
         """How the cosines of this process's embedder are to be read."""
         if self._calibration is None:
-            background = await self._embedder.embed(topics().background)
+            background = await self._embedder.embed(lexicon().background)
             self._calibration = calibrate(self._embedder.name, background)
         return self._calibration
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +30,35 @@ SMALL = frozenset(
 ENDINGS = ("ations", "ation", "ings", "ing", "ments", "ment", "ies", "ers", "er", "ed", "es", "s", "e", "y")
 
 
+Pair = tuple[str, str]  # stems of neighbouring words
+
+
+class Written(NamedTuple):
+    """A word of a text, where it stands."""
+
+    word: str
+    stem: str
+    small: bool
+
+
 def words(text: str) -> list[str]:
-    return [word for word in WORD.findall(text[:LONGEST].lower()) if len(word) > 1 and word not in SMALL]
+    return [word for word in WORD.findall(text[:LONGEST].lower()) if not _small(word)]
+
+
+def in_order(text: str) -> list[Written]:
+    """All words of a text, small ones too."""
+    return [Written(word, stem(word), _small(word)) for word in WORD.findall(text[:LONGEST].lower())]
+
+
+def pairs_of(order: Sequence[Written]) -> set[Pair]:
+    """Neighbours, and those that only small words stand between: "log in", "money back", "cut the costs"."""
+    large = [each.stem for each in order if not each.small]
+    every = [each.stem for each in order]
+    return {*pairwise(every), *pairwise(large)}
+
+
+def _small(word: str) -> bool:
+    return len(word) == 1 or word in SMALL
 
 
 @lru_cache(maxsize=20_000)

@@ -15,7 +15,7 @@ from app.consultations.loop_detector import Said, Verdict, detect
 from app.consultations.models import ExchangeKind, LoopKind
 from app.embeddings.choice import embedder_of
 from app.routing.calibration import calibrate
-from app.routing.topics import topics
+from app.routing.lexicon import lexicon
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 # A sequence is what was said, oldest first, and asked last. `Q` begins a consultation, `C` clarifies it, `R` answers.
@@ -137,7 +137,7 @@ FINE = [
 def likeness(texts: Sequence[str]) -> Likeness:
     async def embed() -> Likeness:
         embedder, every = embedder_of(EmbedderSettings()), list(dict.fromkeys(texts))
-        calibration = calibrate(embedder.name, await embedder.embed(topics().background))
+        calibration = calibrate(embedder.name, await embedder.embed(lexicon().background))
         return Likeness(dict(zip(every, await embedder.embed(every), strict=True)), calibration)
 
     return asyncio.run(embed())

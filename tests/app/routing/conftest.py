@@ -11,11 +11,11 @@ from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.embeddings.static import StaticEmbedder
 from app.routing.calibration import Calibration, calibrate
+from app.routing.lexicon import lexicon
 from app.routing.profile import AgentProfile
 from app.routing.skill_match import Query, SkillMatch, skill_matches
 from app.routing.team_index import TeamIndex, build, phrases_of
 from app.routing.team_indexes import TeamIndexes
-from app.routing.topics import topics
 from app.teams.models import Team
 from tests.fixtures.labelled import profiles
 from tests.fixtures.switchboard import Failing, Switchboard
@@ -31,7 +31,7 @@ def embedder() -> StaticEmbedder:
 
 @pytest.fixture(scope="session")
 def calibration(embedder: StaticEmbedder) -> Calibration:
-    return calibrate(embedder.name, embedder.embed_now(topics().background))
+    return calibrate(embedder.name, embedder.embed_now(lexicon().background))
 
 
 @pytest.fixture(scope="session")
