@@ -30,6 +30,7 @@ from app.memories.library import Library
 from app.observability import metrics
 from app.observability.logging import configure_logging
 from app.redis import Redis
+from app.routing.lexicon import lexicon
 from app.routing.service import Routing
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
@@ -135,15 +136,16 @@ class Process:
         self.keys.start()
         keeping = asyncio.create_task(self._keep_house())
         hearing = asyncio.create_task(self.partials.run())
+        reading = asyncio.create_task(asyncio.to_thread(lexicon))  # the first query need not wait for it
         gc.freeze()  # what lives as long as the process need not be looked through again and again
         log.info("api starts", port=self.settings.port)
         try:
             yield
         finally:
             self.begin_closing()
-            for task in (keeping, hearing):
+            for task in (keeping, hearing, reading):
                 task.cancel()
-            await asyncio.gather(keeping, hearing, return_exceptions=True)
+            await asyncio.gather(keeping, hearing, reading, return_exceptions=True)
             await self.keys.stop()
             await self.tailer.stop()
             await self.ringer.close()

@@ -22,7 +22,7 @@ TOKENS = Path("tokenizers/l2_supercat_tokenizer_config.json")
 
 
 class StaticEmbedder:
-    """Reads its 16 MB of weights at the first use. A sentence then takes about 0.1 ms.
+    """Reads its 16 MB of weights at the first use. A sentence then takes less than 0.1 ms.
 
     The package's own loader is not used: it looks for the tokenizer in a folder that the wheel does not have, goes to
     the network for it, and its import reconfigures the root logger.
@@ -46,8 +46,8 @@ class StaticEmbedder:
         # Lower case: `Reviews` falls into two rare tokens, `reviews` is one.
         encoded = tokenizer.encode_batch([text.lower() for text in texts], add_special_tokens=False)
         for row, text in enumerate(encoded):
-            if text.ids:
-                pooled[row] = weights[text.ids].mean(axis=0, dtype=np.float32)
+            if text.ids:  # the sum, which is longer than the mean and points to the same side
+                np.add.reduce(weights[text.ids], axis=0, dtype=np.float32, out=pooled[row])
         return unit(pooled)
 
     def _load(self) -> tuple[Tokenizer, Vectors]:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
 from app.embeddings.embedder import DIMENSIONS, Vectors, unit
 from app.embeddings.static import StaticEmbedder
-from app.routing.telling import Floats, Telling, told
+from app.routing.telling import Floats, Met, Telling, told
 from app.routing.words import SMALL, Pair, Spellings, in_order, pairs_of, stem
 
 FOLDER = Path(__file__).with_name("subjects")
@@ -35,6 +36,7 @@ class Lexicon:
     background: tuple[str, ...]  # a text about each subject; no two about the same
     known: Mapping[str, str]  # a word as people write it, and its stem
     spellings: Spellings
+    _embedder: StaticEmbedder
     _places: Mapping[str, int]
     _words: Telling
     _pairs: Telling
@@ -46,87 +48,102 @@ class Lexicon:
 
     def subjects_of(self, words: Mapping[str, float], pairs: Iterable[Pair], of_a_pair: float) -> Floats:
         """Of stems and pairs of stems, each with how much it counts. Of length one, or all zeros."""
-        total = np.zeros(len(self.names), dtype=np.float32)
         places = self._places
-        self._words.add_to(total, ((places[each], weight) for each, weight in words.items() if each in places))
-        both = ((one, other) for one, other in pairs if one in places and other in places)
-        self._pairs.add_to(total, ((places[one] * PLACES + places[other], of_a_pair) for one, other in both))
-        return unit(total)
+        alone = {places[each]: weight for each, weight in words.items() if each in places}
+        both = {
+            places[one] * PLACES + places[other]: of_a_pair for one, other in pairs if one in places and other in places
+        }
+        return unit((self._words.of(alone) + self._pairs.of(both)).astype(np.float32))
 
     def with_senses(self, subjects: Floats, texts: Sequence[str]) -> Floats:
         """A row a text: the subjects of its words, and those of texts that its vector is near to."""
-        vectors = StaticEmbedder().embed_now(texts)
+        vectors = self._embedder.embed_now(texts)
         senses = unit((vectors - self._middle) @ self._senses)
         senses[~vectors.any(axis=1)] = 0
         return unit(subjects + np.float32(SENSE) * senses)
 
 
-@cache
 def lexicon() -> Lexicon:
-    """Read at the first use, which takes about a second."""
+    """Read at the first use, once in a process. That takes about a second: not for an event loop."""
+    with _READING:
+        return _read()
+
+
+_READING = Lock()
+
+
+@cache
+def _read() -> Lexicon:
     files = sorted(FOLDER.glob("*.txt"))
-    listed, said = zip(*(_parts(file.read_text()) for file in files), strict=True)
-    places: dict[str, int] = {}
-    known: dict[str, str] = {}
-
-    def place(stemmed: str) -> int:
-        return places.setdefault(stemmed, len(places))
-
-    words = _Met()
-    pairs = _Met()
-    for subject, (listing, lines) in enumerate(zip(listed, said, strict=True)):
-        for rank, stemmed in enumerate(dict.fromkeys(stem(word) for word in listing if word not in SMALL)):
-            words.add(place(stemmed), subject, LISTED / (1 + rank / HALF))
-        for line in lines:
-            order = in_order(line)
-            for stemmed in {each.stem for each in order if not each.small}:
-                words.add(place(stemmed), subject, 1)
-            for one, other in pairs_of(order):
-                pairs.add(place(one) * PLACES + place(other), subject, 1)
-            known |= {each.word: each.stem for each in order if not each.small}
-        known |= {word: stem(word) for word in listing if word not in SMALL}
-    middle, senses = _senses(said)
+    embedder = StaticEmbedder()
+    reader = _Reader(embedder)
+    listed = [reader.read(file.read_text()) for file in files]
+    middle, senses = reader.senses()
     return Lexicon(
         names=tuple(file.stem.replace("_", " ") for file in files),
-        background=tuple(" ".join(listing[:BACKGROUND_WORDS]) for listing in listed),
-        known=known,
-        spellings=Spellings(known),
-        _places=places,
-        _words=words.told(len(files)),
-        _pairs=pairs.told(len(files)),
+        background=tuple(" ".join(words[:BACKGROUND_WORDS]) for words in listed),
+        known=reader.known,
+        spellings=Spellings(reader.known),
+        _embedder=embedder,
+        _places=reader.places,
+        _words=told(reader.words),
+        _pairs=told(reader.pairs),
         _middle=middle,
         _senses=senses,
     )
 
 
-def _parts(text: str) -> tuple[list[str], list[str]]:
-    listed, said = text.split("\n\n", 1)
-    return listed.split(), said.split("\n")[:-1]
+class _Reader:
+    """Reads one subject after the other, and keeps no line."""
 
+    def __init__(self, embedder: StaticEmbedder) -> None:
+        self._embedder = embedder
+        self.places: dict[str, int] = {}
+        self.known: dict[str, str] = {}
+        self.words: list[Met] = []
+        self.pairs: list[Met] = []
+        self._sizes: list[int] = []
+        self._sums: list[Vectors] = []
+        self._spread = np.zeros((DIMENSIONS, DIMENSIONS), dtype=np.float64)
 
-class _Met:
-    """How often each key was met with each subject."""
+    def read(self, text: str) -> list[str]:
+        """The words that the subject lists."""
+        listing, said = text.split("\n\n", 1)
+        listed, lines = listing.split(), said.split("\n")[:-1]
+        words: dict[int, float] = {}
+        for rank, stemmed in enumerate(dict.fromkeys(stem(word) for word in listed if word not in SMALL)):
+            words[self._place(stemmed)] = LISTED / (1 + rank / HALF)
+        pairs: dict[int, float] = {}
+        for line in lines:
+            self._read_line(line, words, pairs)
+        self.words.append(Met.of(words))
+        self.pairs.append(Met.of(pairs))
+        self.known |= {word: stem(word) for word in listed if word not in SMALL}
+        vectors = self._embedder.embed_now(lines)
+        self._sizes.append(len(lines))
+        self._sums.append(vectors.sum(axis=0))
+        self._spread += vectors.T @ vectors
+        return listed
 
-    def __init__(self) -> None:
-        self._keys: list[int] = []
-        self._subjects: list[int] = []
-        self._amounts: list[float] = []
+    def _read_line(self, line: str, words: dict[int, float], pairs: dict[int, float]) -> None:
+        order = in_order(line)
+        large = {each.word: each.stem for each in order if not each.small}
+        self.known |= large
+        for stemmed in set(large.values()):
+            place = self._place(stemmed)
+            words[place] = words.get(place, 0) + 1
+        for one, other in pairs_of(order):
+            both = self._place(one) * PLACES + self._place(other)
+            pairs[both] = pairs.get(both, 0) + 1
 
-    def add(self, key: int, subject: int, amount: float) -> None:
-        self._keys.append(key)
-        self._subjects.append(subject)
-        self._amounts.append(amount)
+    def _place(self, stemmed: str) -> int:
+        return self.places.setdefault(stemmed, len(self.places))
 
-    def told(self, count: int) -> Telling:
-        return told(np.array(self._keys, np.int64), np.array(self._subjects, np.intp), np.array(self._amounts), count)
-
-
-def _senses(said: Sequence[Sequence[str]]) -> tuple[Vectors, Floats]:
-    """Ridge regression from the vector of a line to its subject, in closed form."""
-    vectors = StaticEmbedder().embed_now([line for lines in said for line in lines])
-    sizes = np.array([len(lines) for lines in said])
-    middle = vectors.mean(axis=0)
-    sums = np.add.reduceat(vectors, np.append(0, np.cumsum(sizes)[:-1])) - sizes[:, None] * middle
-    spread = vectors.T @ vectors - len(vectors) * np.outer(middle, middle)
-    weights = np.linalg.solve(spread + RIDGE * np.eye(DIMENSIONS), sums.T)
-    return middle, np.round(weights, DIGITS).astype(np.float32)
+    def senses(self) -> tuple[Vectors, Floats]:
+        """Ridge regression from the vector of a line to its subject, in closed form."""
+        sizes = np.array(self._sizes)
+        sums = np.array(self._sums, dtype=np.float64)
+        middle = sums.sum(axis=0) / sizes.sum()
+        spread = self._spread - sizes.sum() * np.outer(middle, middle)
+        weights = np.linalg.solve(spread + RIDGE * np.eye(DIMENSIONS), (sums - np.outer(sizes, middle)).T)
+        return middle.astype(np.float32), np.round(weights, DIGITS).astype(np.float32)

@@ -22,7 +22,7 @@ MEANING_OF_SKILL = 0.15
 MEANING_OF_AGENT = 0.15
 WORDS_OF_SKILL = 0.3
 SPREAD = 0.0812  # of the default embedder: what the meaning weights count in
-MIDDLE = 0.51  # blended score that counts as a match of one half
+MIDDLE = 0.54  # blended score that counts as a match of one half
 STEEPNESS = 7.5
 MATCHES = 0.35
 MOST_SKILLS = 3
@@ -66,7 +66,7 @@ def _matching(index: TeamIndex, rows: Floats) -> dict[str, tuple[str, ...]]:
 
 def _blend(index: TeamIndex, query: Query) -> Floats:
     read = index.read(query.text)
-    subject = index.subjects_of(query.text, read)
+    subject = index.subjects_of(read)
     meaning = query.vector.reshape(-1)
     of_agent = SUBJECT_OF_AGENT * (index.agent_subjects @ subject) + MEANING_OF_AGENT * _counted(
         index, index.agent_vectors @ meaning, meaning

@@ -25,6 +25,7 @@ NAME_COUNTS = 2  # a skill's name tells as much as two words of its description
 class QueryWords:
     """A query's stems, each with how surely it was meant: 1, or less for a mended spelling."""
 
+    text: str  # with the mended spellings
     sure: dict[str, float]
     pairs: set[Pair]
 
@@ -50,34 +51,33 @@ class TeamIndex:
     def read(self, text: str) -> QueryWords:
         """The words of a query, misspelt ones as the known word that they were meant to be."""
         sure: dict[str, float] = {}
-        order: list[Written] = []
-        doubtful = 0
-        for each in in_order(text):
-            stemmed, certainty = each.stem, 1.0
-            if not (each.small or stemmed in self.rarity or lexicon().knows(stemmed)):
-                doubtful += 1
-                meant = self._meant(each.word) if doubtful <= MOST_MENDED else None
-                if meant is not None:
-                    stemmed, certainty = meant
-            order.append(each._replace(stem=stemmed))
+        order = in_order(text)
+        doubtful = [place for place, each in enumerate(order) if not (each.small or self._knows(each.stem))]
+        mended: dict[int, float] = {}
+        for place in doubtful[:MOST_MENDED]:
+            meant = self._meant(order[place].word)
+            if meant is not None:
+                order[place], mended[place] = Written(meant[0], stem(meant[0]), small=False), meant[1]
+        for place, each in enumerate(order):
             if not each.small:
-                sure[stemmed] = max(certainty, sure.get(stemmed, 0.0))
-        return QueryWords(sure, pairs_of(order))
+                sure[each.stem] = max(mended.get(place, 1.0), sure.get(each.stem, 0.0))
+        return QueryWords(" ".join(each.word for each in order) if mended else text, sure, pairs_of(order))
 
     def rarity_of(self, stemmed: str) -> float:
         return self.rarity.get(stemmed, self.unseen)
 
-    def subjects_of(self, text: str, read: QueryWords) -> Floats:
+    def subjects_of(self, read: QueryWords) -> Floats:
         told = _subjects(read.sure, read.pairs, self.rarity, self.unseen)
-        subjects: Floats = lexicon().with_senses(told[None, :], [text])[0]
+        subjects: Floats = lexicon().with_senses(told[None, :], [read.text])[0]
         return subjects
 
+    def _knows(self, stemmed: str) -> bool:
+        return stemmed in self.rarity or lexicon().knows(stemmed)
+
     def _meant(self, word: str) -> tuple[str, float] | None:
-        """The stem of the nearest word that the team's skills or the lexicon have, and how sure that is."""
-        own, general = self.spellings.meant(word), lexicon().spellings.meant(word)
-        if own is not None and (general is None or own[1] >= general[1]):
-            return stem(own[0]), own[1]
-        return None if general is None else (lexicon().known[general[0]], general[1])
+        """The nearest word that the team's skills or the lexicon have, and how sure that is."""
+        found = [meant for meant in (self.spellings.meant(word), lexicon().spellings.meant(word)) if meant is not None]
+        return max(found, key=lambda meant: meant[1], default=None)
 
     def by_agent(self, rows: Floats) -> Floats:
         """The best of each agent's rows."""

@@ -20,7 +20,7 @@ from app.routing.profile import AgentProfile, Skill, Traits
 from app.routing.team_index import TeamIndex, build, phrases_of
 
 MOST_TEAMS = 64
-BUILT_AT_ONCE = 200  # phrases; more are indexed in a thread, so that other requests go on
+BUILT_AT_ONCE = 100  # phrases; more are indexed in a thread, so that other requests go on
 WELL_RATED = 4  # stars from which a query becomes an example of what its agent does well
 NEWEST_EXAMPLES = 1_000  # of one team
 EXAMPLE_CHARACTERS = 1_000
@@ -135,7 +135,8 @@ class TeamIndexes:
     async def calibration(self) -> Calibration:
         """How the cosines of this process's embedder are to be read."""
         if self._calibration is None:
-            background = await self._embedder.embed(lexicon().background)
+            known = await asyncio.to_thread(lexicon)
+            background = await self._embedder.embed(known.background)
             self._calibration = calibrate(self._embedder.name, background)
         return self._calibration
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,30 +18,47 @@ class Telling:
 
     keys: NDArray[np.int64]
     starts: NDArray[np.intp]
-    subjects: NDArray[np.intp]
+    subjects: NDArray[np.int16]
     weights: Floats
+    count: int  # of subjects
 
-    def add_to(self, total: Floats, found: Iterable[tuple[int, float]]) -> None:
-        """Adds what each key tells, times its weight. Keys that are not known tell nothing."""
-        pairs = list(found)
-        if not pairs or not len(self.keys):
-            return
-        wanted = np.array([key for key, _ in pairs], dtype=np.int64)
+    def of(self, found: Mapping[int, float]) -> NDArray[np.float64]:
+        """What keys tell together, each by its weight. Keys that are not known tell nothing."""
+        wanted = np.fromiter(found, np.int64, len(found))
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        for (_, weight), place, known in zip(pairs, places, self.keys[places] == wanted, strict=True):
-            if known:
-                entries = slice(self.starts[place], self.starts[place + 1])
-                total[self.subjects[entries]] += self.weights[entries] * np.float32(weight)
+        known = self.keys[places] == wanted
+        places = places[known]
+        starts = self.starts[places]
+        sizes = self.starts[places + 1] - starts
+        entries = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+        weights = np.repeat(np.fromiter(found.values(), np.float64, len(found))[known], sizes)
+        return np.bincount(self.subjects[entries], self.weights[entries] * weights, self.count)
 
 
-def told(keys: NDArray[np.int64], subjects: NDArray[np.intp], amounts: NDArray[np.float64], count: int) -> Telling:
-    """From how much each key was met with each of `count` subjects. A key of one subject tells more than one of ten."""
-    cells, inverse = np.unique(keys * count + subjects, return_inverse=True)
-    met = np.bincount(inverse, weights=amounts)
-    own, first = np.unique(cells // count, return_index=True)
-    sizes = np.diff(np.append(first, len(cells)))
-    shares = met / np.repeat(np.add.reduceat(met, first) + DOUBT, sizes)
-    lengths = np.sqrt(np.add.reduceat(shares * shares, first))
-    strengths = np.sqrt(np.maximum.reduceat(shares, first))
+@dataclass(frozen=True)
+class Met:
+    """How much each key was met with one subject."""
+
+    keys: NDArray[np.int64]
+    amounts: Floats
+
+    @classmethod
+    def of(cls, amounts: Mapping[int, float]) -> Met:
+        return cls(
+            np.fromiter(amounts, np.int64, len(amounts)), np.fromiter(amounts.values(), np.float32, len(amounts))
+        )
+
+
+def told(met: Sequence[Met]) -> Telling:
+    """From what was met with each subject. A key of one subject tells more than one of ten."""
+    keys = np.concatenate([each.keys for each in met])
+    amounts = np.concatenate([each.amounts for each in met])
+    subjects = np.repeat(np.arange(len(met), dtype=np.int16), [len(each.keys) for each in met])
+    order = np.argsort(keys, kind="stable")
+    amounts = amounts[order]
+    own, starts, sizes = np.unique(keys[order], return_index=True, return_counts=True)
+    shares = amounts / np.repeat(np.add.reduceat(amounts, starts) + DOUBT, sizes)
+    lengths = np.sqrt(np.add.reduceat(shares * shares, starts))
+    strengths = np.sqrt(np.maximum.reduceat(shares, starts))
     weights = (shares * np.repeat(strengths / lengths, sizes)).astype(np.float32)
-    return Telling(own, np.append(first, len(cells)), (cells % count).astype(np.intp), weights)
+    return Telling(own, np.append(starts, len(keys)), subjects[order], weights, len(met))
