@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -27,6 +28,11 @@ from tests.fixtures.labelled import Kind, Labelled, Returning, held_out, profile
 Answer = tuple[str, bool]  # the agent that comes first, and whether it is good enough to be asked
 SIZES = (10, 100, 1_000)
 RATED_PERCENT = (0, 25, 50, 75, 100)
+GROUPS: dict[str, Callable[[Labelled], bool]] = {
+    **{kind.value: partial(lambda kind, query: query.kind is kind, kind) for kind in Kind},
+    "paraphrase, blind": lambda query: query.kind is Kind.PARAPHRASE and query.blind,
+    "off_topic, blind": lambda query: query.kind is Kind.OFF_TOPIC and query.blind,
+}
 
 
 class Bench:
@@ -64,11 +70,11 @@ class Bench:
         vectors = self.embedder.embed_now([query.text for query in queries])
         answers = [(query, *answer(query.text, vector)) for query, vector in zip(queries, vectors, strict=True)]
         found: dict[str, dict[str, float]] = {}
-        for kind in Kind:
-            own = [(slug in query.agents, enough) for query, slug, enough in answers if query.kind is kind]
+        for name, chosen in GROUPS.items():
+            own = [(slug in query.agents, enough) for query, slug, enough in answers if chosen(query)]
             if not own:
                 continue
-            found[kind.value] = {
+            found[name] = {
                 "queries": len(own),
                 "first": float(np.mean([right for right, _ in own])),
                 "routed": float(np.mean([right and enough for right, enough in own])),

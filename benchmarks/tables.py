@@ -96,14 +96,13 @@ def routing(found: dict[str, Any]) -> str:
                 if kind == "fallback":
                     lines.append(f"  {'of all that fall back, off-topic':48}{row['precision'] * 100:13.1f}")
                 else:
-                    first, routed = (
-                        ("", "") if kind == "off_topic" else (f"{row[key] * 100:.1f}" for key in ("first", "routed"))
-                    )
+                    shares = (f"{row[key] * 100:.1f}" for key in ("first", "routed"))
+                    first, routed = ("", "") if kind.startswith("off_topic") else shares
                     lines.append(
                         f"  {kind:24}{row['queries']:9.0f}{first:>8}{routed:>8}{row['falls_back'] * 100:12.1f}"
                     )
     unseen = ", ".join(f"{way} {share * 100:.1f}" for way, share in found["unseen"].items())
-    lines += ["", f"First on 90 indirect texts written after the matcher: {unseen}"]
+    lines += ["", f"First on 90 indirect texts written after an earlier matcher: {unseen}"]
     lines += ["", f"{'needs rated before':>20}{'routed again':>14}{'shared':>9}{'off-topic back':>16}"]
     for percent, row in found["curve"].items():
         lines.append(f"{percent:>18} %" + "".join(f"{row[key] * 100:{width}.1f}" for key, width in CURVE.items()))
