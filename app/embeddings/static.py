@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -44,7 +45,7 @@ class StaticEmbedder:
         tokenizer, weights = self._model or self._load()
         pooled = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         # Lower case: `Reviews` falls into two rare tokens, `reviews` is one.
-        encoded = tokenizer.encode_batch([text.lower() for text in texts], add_special_tokens=False)
+        encoded = tokenizer.encode_batch_fast([text.lower() for text in texts], add_special_tokens=False)
         for row, text in enumerate(encoded):
             if text.ids:  # the sum, which is longer than the mean and points to the same side
                 np.add.reduce(weights[text.ids], axis=0, dtype=np.float32, out=pooled[row])
@@ -54,6 +55,7 @@ class StaticEmbedder:
         with self._loading:
             if StaticEmbedder._model is None:
                 folder = _package_folder()
+                os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # threads cost memory, and no fork has them
                 tokenizer = Tokenizer.from_file(str(folder / TOKENS))
                 tokenizer.no_padding()
                 tokenizer.no_truncation()

@@ -2,12 +2,14 @@
 
 Each file of `subjects/` is one subject: a paragraph of words, most telling first, then what people say about it, one
 phrase or sentence a line. A subject belongs there when a broad encyclopaedia of work and life would have it, whether or
-not any team has an agent for it: subjects that nobody covers are how an unrelated query is recognised.
+not any team has an agent for it: subjects that nobody covers are how an unrelated query is recognised. Each file of
+`languages/` has words of another language for every subject, and a line of its small words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,9 +20,11 @@ import numpy as np
 from app.embeddings.embedder import DIMENSIONS, Vectors, unit
 from app.embeddings.static import StaticEmbedder
 from app.routing.telling import Floats, Met, Telling, told
-from app.routing.words import SMALL, Pair, Spellings, in_order, pairs_of, stem
+from app.routing.words import SMALL, Pair, Spellings, Written, in_order, pairs_of, stem
 
 FOLDER = Path(__file__).with_name("subjects")
+LANGUAGES = Path(__file__).with_name("languages")
+SMALL_WORDS = "small"  # in a file of languages: words that tell nothing, and are not misspelt either
 LISTED = 3.0  # the first word of a subject's list tells as much as three sentences with it
 HALF = 100  # a word at this place of the list tells half as much as the first
 BACKGROUND_WORDS = 20
@@ -34,10 +38,11 @@ PLACES = 1 << 24  # more than there are stems: a pair of them is one number
 class Lexicon:
     names: tuple[str, ...]
     background: tuple[str, ...]  # a text about each subject; no two about the same
-    known: Mapping[str, str]  # a word as people write it, and its stem
+    known: Mapping[str, str]  # an English word as people write it, and its stem
     spellings: Spellings
     _embedder: StaticEmbedder
     _places: Mapping[str, int]
+    _foreign: Set[str]
     _words: Telling
     _pairs: Telling
     _middle: Vectors
@@ -55,12 +60,17 @@ class Lexicon:
         }
         return unit((self._words.of(alone) + self._pairs.of(both)).astype(np.float32))
 
-    def with_senses(self, subjects: Floats, texts: Sequence[str]) -> Floats:
-        """A row a text: the subjects of its words, and those of texts that its vector is near to."""
+    def english_of(self, order: Sequence[Written]) -> float:
+        """The share of the words that are not another language's."""
+        return 1 - sum(each.stem in self._foreign for each in order) / max(len(order), 1)
+
+    def with_senses(self, subjects: Floats, texts: Sequence[str], english: float = 1.0) -> Floats:
+        """A row a text: the subjects of its words, and of the sentences that its vector is near to. Those are English,
+        and near to another language are the ones about languages: they count by how much of the text is `english`."""
         vectors = self._embedder.embed_now(texts)
         senses = unit((vectors - self._middle) @ self._senses)
         senses[~vectors.any(axis=1)] = 0
-        return unit(subjects + np.float32(SENSE) * senses)
+        return unit(subjects + np.float32(SENSE * english) * senses)
 
 
 def lexicon() -> Lexicon:
@@ -77,20 +87,35 @@ def _read() -> Lexicon:
     files = sorted(FOLDER.glob("*.txt"))
     embedder = StaticEmbedder()
     reader = _Reader(embedder)
-    listed = [reader.read(file.read_text()) for file in files]
+    names = [file.stem.replace("_", " ") for file in files]
+    elsewhere = _elsewhere()
+    for words in elsewhere[SMALL_WORDS]:
+        reader.pass_over(words)
+    listed = [reader.read(file.read_text(), elsewhere[name]) for name, file in zip(names, files, strict=True)]
     middle, senses = reader.senses()
     return Lexicon(
-        names=tuple(file.stem.replace("_", " ") for file in files),
+        names=tuple(names),
         background=tuple(" ".join(words[:BACKGROUND_WORDS]) for words in listed),
         known=reader.known,
         spellings=Spellings(reader.known),
         _embedder=embedder,
         _places=reader.places,
+        _foreign=reader.foreign - set(reader.known.values()) - {stem(word) for word in SMALL},
         _words=told(reader.words),
         _pairs=told(reader.pairs),
         _middle=middle,
         _senses=senses,
     )
+
+
+def _elsewhere() -> dict[str, list[list[str]]]:
+    """By subject, its words in other languages."""
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    for file in sorted(LANGUAGES.glob("*.txt")):
+        for line in file.read_text().splitlines():
+            name, listed = line.split(": ")
+            found[name].append(listed.split())
+    return found
 
 
 class _Reader:
@@ -100,30 +125,43 @@ class _Reader:
         self._embedder = embedder
         self.places: dict[str, int] = {}
         self.known: dict[str, str] = {}
+        self.foreign: set[str] = set()
         self.words: list[Met] = []
         self.pairs: list[Met] = []
         self._sizes: list[int] = []
         self._sums: list[Vectors] = []
         self._spread = np.zeros((DIMENSIONS, DIMENSIONS), dtype=np.float64)
 
-    def read(self, text: str) -> list[str]:
-        """The words that the subject lists."""
+    def read(self, text: str, elsewhere: Sequence[Sequence[str]]) -> list[str]:
+        """The words that the subject lists, in English."""
         listing, said = text.split("\n\n", 1)
-        listed, lines = listing.split(), said.split("\n")[:-1]
+        listed, lines = listing.split(), said.splitlines()
         words: dict[int, float] = {}
-        for rank, stemmed in enumerate(dict.fromkeys(stem(word) for word in listed if word not in SMALL)):
-            words[self._place(stemmed)] = LISTED / (1 + rank / HALF)
         pairs: dict[int, float] = {}
+        self.known |= self._read_list(listed, words)
+        for foreign in elsewhere:
+            self.foreign |= set(self._read_list(foreign, words).values())
         for line in lines:
             self._read_line(line, words, pairs)
         self.words.append(Met.of(words))
         self.pairs.append(Met.of(pairs))
-        self.known |= {word: stem(word) for word in listed if word not in SMALL}
         vectors = self._embedder.embed_now(lines)
         self._sizes.append(len(lines))
         self._sums.append(vectors.sum(axis=0))
         self._spread += vectors.T @ vectors
         return listed
+
+    def pass_over(self, words: Iterable[str]) -> None:
+        for stemmed in map(stem, words):
+            self._place(stemmed)
+            self.foreign.add(stemmed)
+
+    def _read_list(self, listed: Sequence[str], words: dict[int, float]) -> dict[str, str]:
+        telling = {word: stem(word) for word in listed if word not in SMALL}
+        for rank, stemmed in enumerate(dict.fromkeys(telling.values())):
+            place = self._place(stemmed)
+            words[place] = max(words.get(place, 0), LISTED / (1 + rank / HALF))
+        return telling
 
     def _read_line(self, line: str, words: dict[int, float], pairs: dict[int, float]) -> None:
         order = in_order(line)

@@ -28,6 +28,7 @@ class QueryWords:
     text: str  # with the mended spellings
     sure: dict[str, float]
     pairs: set[Pair]
+    english: float  # the share of its words that are not another language's
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,19 @@ class TeamIndex:
         for place, each in enumerate(order):
             if not each.small:
                 sure[each.stem] = max(mended.get(place, 1.0), sure.get(each.stem, 0.0))
-        return QueryWords(" ".join(each.word for each in order) if mended else text, sure, pairs_of(order))
+        return QueryWords(
+            text=" ".join(each.word for each in order) if mended else text,
+            sure=sure,
+            pairs=pairs_of(order),
+            english=lexicon().english_of(order),
+        )
 
     def rarity_of(self, stemmed: str) -> float:
         return self.rarity.get(stemmed, self.unseen)
 
     def subjects_of(self, read: QueryWords) -> Floats:
         told = _subjects(read.sure, read.pairs, self.rarity, self.unseen)
-        subjects: Floats = lexicon().with_senses(told[None, :], [read.text])[0]
+        subjects: Floats = lexicon().with_senses(told[None, :], [read.text], read.english)[0]
         return subjects
 
     def _knows(self, stemmed: str) -> bool:
