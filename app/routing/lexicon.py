@@ -58,7 +58,8 @@ class Lexicon:
         both = {
             places[one] * PLACES + places[other]: of_a_pair for one, other in pairs if one in places and other in places
         }
-        return unit((self._words.of(alone) + self._pairs.of(both)).astype(np.float32))
+        total: Floats = self._words.of(alone) + self._pairs.of(both)
+        return unit(total)
 
     def english_of(self, order: Sequence[Written]) -> float:
         """The share of the words that are not another language's."""

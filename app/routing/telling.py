@@ -22,7 +22,7 @@ class Telling:
     weights: Floats
     count: int  # of subjects
 
-    def of(self, found: Mapping[int, float]) -> NDArray[np.float64]:
+    def of(self, found: Mapping[int, float]) -> Floats:
         """What keys tell together, each by its weight. Keys that are not known tell nothing."""
         wanted = np.fromiter(found, np.int64, len(found))
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
@@ -32,7 +32,8 @@ class Telling:
         sizes = self.starts[places + 1] - starts
         entries = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
         weights = np.repeat(np.fromiter(found.values(), np.float64, len(found))[known], sizes)
-        return np.bincount(self.subjects[entries], self.weights[entries] * weights, self.count)
+        told = np.bincount(self.subjects[entries], self.weights[entries] * weights, self.count)
+        return told.astype(np.float32)
 
 
 @dataclass(frozen=True)

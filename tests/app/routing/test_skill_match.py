@@ -15,8 +15,8 @@ from tests.app.routing.conftest import Indexed, Match
 from tests.fixtures.labelled import Kind, held_out, profiles, returning, team, tuning
 
 # A little under what `make bench` shows for the first half, so that only a real loss fails.
-LEAST_ROUTED = {Kind.SHARED: 0.95, Kind.PARAPHRASE: 0.75, Kind.TYPO: 0.88, Kind.TWO_TOPIC: 0.92, Kind.LANGUAGE: 0.76}
-LEAST_OFF_TOPIC_BACK = 0.88
+LEAST_ROUTED = {Kind.SHARED: 0.95, Kind.PARAPHRASE: 0.73, Kind.TYPO: 0.88, Kind.TWO_TOPIC: 0.92, Kind.LANGUAGE: 0.76}
+LEAST_OFF_TOPIC_BACK = 0.9
 
 
 def test_quality_on_the_tuning_half_stays_above_its_floor(labelled_index: TeamIndex, match: Match) -> None:
