@@ -17,7 +17,7 @@ from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.models import MAX_QUERY, RoutingMode
 from app.routing.router import Reason
 from app.routing.score import UNITS, overall
-from app.routing.select import NO_MATCH, NOBODY, Policy, Strategy
+from app.routing.select import NO_DEFAULT, NO_MATCH, NOBODY, Policy, Strategy
 from app.routing.service import WORDS_ONLY
 from app.routing.team_indexes import TeamIndexes
 from app.tasks import service as tasks
@@ -100,9 +100,9 @@ async def test_every_fallback_is_told(board: Switchboard) -> None:
     for decision in (off_topic, router, strict):
         assert (board.slugs(decision), decision.fallback_used, decision.warning) == (["kyra"], True, NO_MATCH)
         assert decision.reason is Reason.DEFAULT
-    for decision in (empty, no_default, all_paused):
+    for decision, told in ((empty, NOBODY), (no_default, NO_DEFAULT), (all_paused, NOBODY)):
         assert (board.slugs(decision), decision.confidence) == ([], 0)
-        assert (decision.fallback_used, decision.warning, decision.selected_agent_id) == (True, NOBODY, None)
+        assert (decision.fallback_used, decision.warning, decision.selected_agent_id) == (True, told, None)
 
 
 async def test_ensemble_mode_off_takes_one_agent_and_says_so(board: Switchboard) -> None:
