@@ -10,11 +10,12 @@ from sqlalchemy import any_, func
 
 from app.ids import Prefix, from_global
 from app.routing import models
-from app.routing.explain import Decided, SignalGap, explain
+from app.routing.explain import Decided, explain
 from app.routing.queries import why_not_agent
 from app.routing.router import Reason
 from app.routing.score import Candidate, Score, Signals, Weights, explanation
 from app.routing.select import MOST_AGENTS, Strategy
+from app.routing.why_not import SignalGap
 from graphql_schema.context import Info
 from graphql_schema.conversations.reach import readable_where_there_is_one
 from graphql_schema.node import Node
@@ -120,7 +121,8 @@ class WhyNot:
 
 _EXPLAINED = (
     "mode", "reason", "strategy", "asked_strategy", "selected_names", "confidence", "threshold", "skill_floor",
-    "fallback_used", "warning", "selected_tier", "selected_model", "tier_override_reason",
+    "fallback_used", "warning", "selected_tier", "selected_model", "tier_override_reason", "selected_agent_id",
+    "current_agent_id",
 )  # fmt: skip
 
 
@@ -253,6 +255,8 @@ class RoutingDecision(Node):
                 tier=self["$selected_tier"],
                 model=self["$selected_model"],
                 tier_override_reason=self["$tier_override_reason"],
+                kept_current=self["$selected_agent_id"] is not None
+                and self["$selected_agent_id"] == self["$current_agent_id"],
             )
         )
 

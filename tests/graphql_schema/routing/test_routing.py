@@ -154,8 +154,22 @@ async def test_why_not_and_explanation_read_well(gated: Parley) -> None:
     assert first["luke"] == {"selected": True, "explanation": "Luke was selected, in place 1."}
     assert second["kyra"]["place"] is None
     assert second["kyra"]["explanation"] == (
-        "Kyra was no candidate: it was not active when this was decided. It is paused now."
+        "Kyra was no candidate: it was not active when this was decided, or it was left out, as one that asks or that "
+        "was removed from the conversation is. It is paused now."
     )
+
+
+async def test_router_that_keeps_the_current_agent_says_so(gated: Parley) -> None:
+    off = "mutation { setFeatureFlags(input: {flags: [{flag: EXPERT_GATE, enabled: false}]}) { __typename } }"
+    await gated.run(off)
+    luke, kyra = gated.home.agent_id, to_global(Prefix.AGENT, gated.home.kyra.id)
+    kept = await route(gated, text="A code review, please", currentAgentId=luke)
+    asked = "query ($id: ID!, $a: ID!) { routingDecision(id: $id) { explanation whyNot(agentId: $a) { explanation } } }"
+
+    found = (await gated.run(asked, {"id": kept["decision"]["id"], "a": kyra}))["routingDecision"]
+
+    assert found["explanation"].startswith("Luke answers. Luke has the conversation, and its skills match: ")
+    assert "Luke had the conversation" in found["whyNot"]["explanation"]
 
 
 async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
@@ -301,4 +315,4 @@ async def test_stream_tells_of_decisions_and_of_fallbacks_alone(gated: Parley, c
     assert seen["all"][-2:] == ["ROUTING_FELL_BACK", "ROUTING_RATED"]
     assert seen["fallbacks"] == ["ROUTING_FELL_BACK"]
     assert seen["luke"][-1:] == ["ROUTING_RATED"]
-    assert fallen["decision"]["warning"].startswith("No agent's skills match")
+    assert fallen["decision"]["warning"].startswith("No agent matches")
