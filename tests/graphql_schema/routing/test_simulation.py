@@ -83,6 +83,10 @@ async def test_analyst_sees_what_other_weights_would_change(parley: Parley) -> N
     ("asked", "code", "said"),
     [
         (FREE.replace("0.7", "0.8"), "INVALID_INPUT", "weights: must sum to 1"),
+        (FREE.replace("skillMatch: 0.1", "skillMatch: -1"), "INVALID_INPUT", "weights.skillMatch: must be a number"),
+        (FREE.replace("0.7", "1e999"), "INVALID_INPUT", "weights.loadBalance: must be a number from 0 to 1"),
+        (FREE.replace("0.7", "NaN"), "GRAPHQL_VALIDATION_FAILED", "Float cannot represent non numeric value: NaN"),
+        ("skillFloor: 1.01", "INVALID_INPUT", "skillFloor: must be a number"),
         ("threshold: 1.01", "INVALID_INPUT", "threshold"),
         ("k: 21", "INVALID_INPUT", "k: must be 1 to 20"),
         ("examples: 51", "INVALID_INPUT", "examples: must be 0 to 50"),
@@ -95,6 +99,8 @@ async def test_nonsense_is_refused(parley: Parley, asked: str, code: str, said: 
 
     assert error["extensions"]["code"] == code
     assert said in error["message"]
+    for problem in error["extensions"].get("problems", []):
+        assert error["message"] == f"{problem['path']}: {problem['message']}"
 
 
 async def test_one_operation_holds_one_simulation(parley: Parley) -> None:
