@@ -134,8 +134,8 @@ class RoutingDecision(Node):
     reason: Reason = column("Why the first agent was selected.", filter=True, order=True, group=True)
     strategy: Strategy = column("How agents were selected.", filter=True, order=True, group=True)
     asked_strategy: Strategy = column(
-        "What the caller or the policy asked for; another than `strategy` when ensemble_mode is off, or one agent was "
-        "addressed.", filter=True, order=True, group=True,
+        "What the caller or the policy asked for; another than `strategy` when ensemble_mode is off, one agent was "
+        "addressed, or the mode is not GATE: all of them take one agent.", filter=True, order=True, group=True,
     )  # fmt: skip
     ensemble_allowed: bool = column("Whether ensemble_mode was on.", filter=True, group=True)
     threshold: float = column("Score from which an agent was taken, 0 to 1.", filter=True, order=True)
@@ -206,8 +206,9 @@ class RoutingDecision(Node):
         "The agent that had the conversation; null when none was named.", prefix=Prefix.AGENT, filter=True, group=True
     )
     default_agent_id: strawberry.ID | None = column(
-        "The team's default agent at that time; null when it was not active.", prefix=Prefix.AGENT, filter=True
-    )
+        "The team's default agent at that time; null when it was not active.",
+        prefix=Prefix.AGENT, filter=True, group=True,
+    )  # fmt: skip
     policy_id: strawberry.ID = column(
         "The policy's version that counted.", prefix=Prefix.ROUTING_POLICY, filter=True, group=True
     )
@@ -228,11 +229,19 @@ class RoutingDecision(Node):
         "Agent", _AGENTS, "The agent that had the conversation; null when none was named.", nullable=True,
         on=lambda decision, agent: agent.id == decision.current_agent_id,
     )  # fmt: skip
+    default_agent = one(
+        "Agent", _AGENTS, "The team's default agent at that time; null when it was not active.", nullable=True,
+        on=lambda decision, agent: agent.id == decision.default_agent_id,
+    )  # fmt: skip
     candidates = many(
         "RoutingCandidate", _HERE, "The agents that were scored, best first; none in mode DIRECT.", filter=True,
         on=lambda decision, candidate: candidate.decision_id == decision.id,
     )  # fmt: skip
 
+    ratings = many(
+        "RoutingRating", _HERE, "How its answers were rated, and by whom; who chose another agent counts, too.",
+        filter=True, on=lambda decision, rating: rating.decision_id == decision.id,
+    )  # fmt: skip
     overrides = many(
         "RoutingOverride", _HERE, "People who chose another agent, the first one first; the last one counts.",
         on=lambda decision, override: override.decision_id == decision.id,
@@ -260,12 +269,16 @@ class RoutingDecision(Node):
             )
         )
 
-    @python("Why this agent was not selected; also for one that was not active.", requires=("id",), cost=5)
+    @python(
+        "Why this agent was not selected; also for one that was not active. Null, with an error, when the team has no "
+        "such agent.",
+        requires=("id",), cost=5,
+    )  # fmt: skip
     async def why_not(
         self: Any,
         info: Info,
         agent_id: Annotated[strawberry.ID, strawberry.argument(description="The agent's id, `agent_0190…`.")],
-    ) -> WhyNot:
+    ) -> WhyNot | None:
         asked = from_global(Prefix.AGENT, agent_id, path="agentId")
         services, team_id = info.context.services, info.context.principal.team_id
         found = await why_not_agent(services.database, team_id, UUID(self["$id"]), asked)
@@ -280,6 +293,21 @@ class RoutingDecision(Node):
         )
 
 
+@mapped(models.RoutingRating.__table__)
+@strawberry.type(description="How somebody rated an agent's answer to a routed message.")
+class RoutingRating:
+    stars: int = column("1 to 5.", filter=True, order=True, group=True, aggregate=True)
+    comment: str = column("Why, up to 2,000 characters; may be empty.", filter=True)
+    rated_by: str = column(
+        "Who rated: the rater that was given, else the key's name.", filter=True, order=True, group=True
+    )
+    created_at: DateTime = column("When; a rater's next rating of the answer replaces the last.",
+        filter=True, order=True, group=True, aggregate=True,
+    )  # fmt: skip
+    agent_id: strawberry.ID = column("Whose answer.", prefix=Prefix.AGENT, filter=True, group=True)
+    agent = one("Agent", _AGENTS, "Whose answer.", on=lambda rating, agent: agent.id == rating.agent_id)
+
+
 @mapped(models.RoutingOverride.__table__)
 @strawberry.type(description="A person's choice of another agent than routing selected.")
 class RoutingOverride:
@@ -292,5 +320,6 @@ class RoutingOverride:
 
 publish_connection(RoutingPolicy)
 publish_connection(RoutingOverride)
+publish_connection(RoutingRating)
 publish_connection(RoutingCandidate, default_order="place")
 publish_connection(RoutingDecision, words={"query_words": "The words of the message."})

@@ -159,6 +159,50 @@ async def test_why_not_and_explanation_read_well(gated: Parley) -> None:
     )
 
 
+async def test_why_not_of_nobody_leaves_the_decision_readable(gated: Parley) -> None:
+    decided = await route(gated, text="A code review, please")
+    asked = "query ($id: ID!, $who: ID!) { routingDecision(id: $id) { reason whyNot(agentId: $who) { place } } }"
+
+    for who, code in ((to_global(Prefix.AGENT, gated.other.luke.id), "NOT_FOUND"), ("luke", "INVALID_INPUT")):
+        answer = await gated.post(asked, {"id": decided["decision"]["id"], "who": who})
+        assert answer.json()["data"] == {"routingDecision": {"reason": "SKILL_MATCH", "whyNot": None}}
+        [error] = answer.json()["errors"]
+        assert (error["path"], error["extensions"]["code"]) == (["routingDecision", "whyNot"], code)
+
+
+async def test_default_agent_and_every_rating_are_read_with_a_decision(gated: Parley) -> None:
+    decided = await route(gated, text="A code review, please")
+    rate = """mutation ($id: ID!, $stars: Int!, $rater: String!, $why: String!) {
+      rateResponse(input: {decisionId: $id, stars: $stars, rater: $rater, comment: $why}) { __typename }
+    }"""
+    for stars, rater, why in ((5, "eva", "First."), (1, "max", "Too late."), (4, "eva", "To the point.")):
+        known = {"id": decided["decision"]["id"], "stars": stars, "rater": rater, "why": why}
+        await gated.run(rate, known, role=Role.INTEGRATOR)
+
+    asked = """query ($id: ID!) { routingDecision(id: $id) {
+      rating defaultAgentId defaultAgent { id slug }
+      ratings(orderBy: [{field: STARS, direction: DESC}]) {
+        nodes { stars comment ratedBy agent { slug } } aggregates { stars { mean } }
+      }
+    } routingDecisions(where: {ratings: {some: {stars: {lte: 2}}}}) { totalCount } }"""
+    found = await gated.run(asked, {"id": decided["decision"]["id"]}, role=Role.ANALYST)
+
+    kyra = to_global(Prefix.AGENT, gated.home.kyra.id)
+    assert found["routingDecision"] == {
+        "rating": 0.375,
+        "defaultAgentId": kyra,
+        "defaultAgent": {"id": kyra, "slug": "kyra"},
+        "ratings": {
+            "nodes": [
+                {"stars": 4, "comment": "To the point.", "ratedBy": "eva", "agent": {"slug": "luke"}},
+                {"stars": 1, "comment": "Too late.", "ratedBy": "max", "agent": {"slug": "luke"}},
+            ],
+            "aggregates": {"stars": {"mean": 2.5}},
+        },
+    }
+    assert found["routingDecisions"]["totalCount"] == 1
+
+
 async def test_router_that_keeps_the_current_agent_says_so(gated: Parley) -> None:
     off = "mutation { setFeatureFlags(input: {flags: [{flag: EXPERT_GATE, enabled: false}]}) { __typename } }"
     await gated.run(off)
