@@ -17,7 +17,7 @@ from app.routing.score import Candidate, Score, Signals, Weights, explanation
 from app.routing.select import MOST_AGENTS, Strategy
 from app.routing.why_not import SignalGap
 from graphql_schema.context import Info
-from graphql_schema.conversations.reach import readable_where_there_is_one
+from graphql_schema.conversations.reach import readable_decision
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, embedded, listing, mapped, one, python
@@ -126,7 +126,7 @@ _EXPLAINED = (
 )  # fmt: skip
 
 
-@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_where_there_is_one)
+@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_decision)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
     query: str = column("The message, up to 10,000 characters.", filter=True)

@@ -9,9 +9,11 @@ from typing import Any
 
 import asyncpg
 import pytest
+from sqlalchemy import update
 
 from app.auth.roles import Role
-from app.ids import Prefix, to_global
+from app.ids import Prefix, new_id, to_global
+from app.routing.models import RoutingDecision
 from app.routing.score import Candidate, Signals, Weights
 from app.routing.select import Policy
 from graphql_schema.routing.simulation import COST
@@ -77,6 +79,20 @@ async def test_analyst_sees_what_other_weights_would_change(parley: Parley) -> N
     assert (same["replayed"], same["flips"], same["examples"]) == (4, 0, [])
     assert (same["fallbacksBefore"], same["fallbacksAfter"]) == (1, 1)
     assert elsewhere["simulateRouting"]["replayed"] == 0
+
+
+async def test_agents_key_replays_only_decisions_that_it_reads(parley: Parley) -> None:
+    decisions = await add_decisions(parley)
+    async with parley.transaction() as session:
+        of_others = update(RoutingDecision).where(RoutingDecision.id == decisions.made[0].id)
+        await session.execute(of_others.values(conversation_id=new_id()))
+
+    whole = (await parley.run(ALL % FREE, role=Role.AGENT))["simulateRouting"]
+    filtered = (await parley.run(ALL % f"{FREE}, where: {{}}", role=Role.AGENT))["simulateRouting"]
+
+    assert [one["query"] for one in whole["examples"]] == ["question 3", "question 2"]
+    assert whole["replayed"] == 3
+    assert filtered == whole
 
 
 @pytest.mark.parametrize(
