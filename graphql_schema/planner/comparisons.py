@@ -152,7 +152,7 @@ def _words(text: str) -> str:
     if not found:
         raise InvalidArgument("where", "match needs at least one word of letters or digits")
     if len(found) > MOST_WORDS or len(text) > MOST_WORDS_CHARS:
-        raise InvalidArgument("where", f"match takes {MOST_WORDS} words in {MOST_WORDS_CHARS} characters")
+        raise InvalidArgument("where", f"match takes at most {MOST_WORDS} words in {MOST_WORDS_CHARS} characters")
     return text
 
 

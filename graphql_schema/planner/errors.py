@@ -8,6 +8,10 @@ from app.errors import AppError
 class NotPlanned(Exception):
     """Some field of the selection needs Python; ordinary execution takes over."""
 
+    def __init__(self, field: str | None = None) -> None:
+        super().__init__(field)
+        self.field = field
+
 
 class InvalidArgument(AppError):
     """An argument that GraphQL's types allow and the field does not."""
