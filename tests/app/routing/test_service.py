@@ -203,6 +203,30 @@ async def test_without_the_embedder_words_decide(board: Switchboard) -> None:
     assert (board.slugs(decision), decision.warning) == (["luke"], WORDS_ONLY)
 
 
+async def test_without_the_embedder_words_decide_also_in_a_process_that_just_started(
+    board: Switchboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await board.hire("kyra", "luke")
+    board.embedder.fails = True
+
+    first = await board.route("code review of my Python pull request")
+    await board.hire("zoe")
+    board.embedder.fails = False
+    soon = await board.route("code review of my Python pull request")
+    monkeypatch.setattr("app.routing.team_indexes.RETRY_S", 0)
+    board.indexes = TeamIndexes(board.database, board.embedder)
+    board.embedder.fails = True
+    blind = await board.indexes.get(board.team_id)
+    board.embedder.fails = False
+    later = await board.route("code review of my Python pull request")
+
+    assert (board.slugs(first), first.warning) == (["luke"], WORDS_ONLY)
+    assert (len((await board.stored(soon)).scores), soon.warning) == (3, None)  # another team is indexed at once
+    assert blind.blind
+    assert later.warning is None
+    assert not (await board.indexes.get(board.team_id)).blind
+
+
 async def test_bad_input_is_refused(board: Switchboard) -> None:
     await board.hire("kyra")
     for text, more in (
