@@ -113,7 +113,8 @@ class WhyNot:
         "Null when one of the two was not scored."
     )
     costliest_signal: RoutingSignal | None = strawberry.field(
-        description="The signal by which it lost most; null when it lost by none."
+        description="The signal that cost it the place. Null when none did: it was selected, another agent was "
+        "addressed or kept, or the scores were equal."
     )
     signals: list[RoutingSignalGap] = strawberry.field(description="All four; none when it was no candidate.")
     explanation: str = strawberry.field(description="The same in words.")

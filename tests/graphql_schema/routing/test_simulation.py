@@ -106,7 +106,7 @@ async def test_agents_key_replays_only_decisions_that_it_reads(parley: Parley) -
         ("threshold: 1.01", "INVALID_INPUT", "threshold"),
         ("k: 21", "INVALID_INPUT", "k: must be 1 to 20"),
         ("examples: 51", "INVALID_INPUT", "examples: must be 0 to 50"),
-        ('where: {selectedAgentId: {eq: "x"}}', "INVALID_INPUT", "is not an id"),
+        ('where: {selectedAgentId: {eq: "x"}}', "INVALID_INPUT", "selectedAgentId: 'x' is not an id"),
         ("where: " + "{not: " * 12 + "{}" + "}" * 12, "INVALID_ARGUMENT", "nested"),
     ],
 )
@@ -123,6 +123,7 @@ async def test_one_operation_holds_one_simulation(parley: Parley) -> None:
     [error] = await parley.errors("{ a: simulateRouting { flips } b: simulateRouting { flips } }")
 
     assert (error["extensions"]["code"], error["extensions"]["value"]) == ("COST_LIMIT_EXCEEDED", 2 * COST)
+    assert error["message"].startswith("This operation costs 12000 points")  # not rows: it has none
 
 
 async def until_running(watch: asyncpg.Connection[Any], count: int) -> None:
