@@ -130,7 +130,7 @@ _EXPLAINED = (
 @mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_decision)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
-    query: str = column("The message, up to 10,000 characters.", filter=True)
+    query: str = column("The message, up to 10,000 characters.", filter=True, order=True)
     mode: models.RoutingMode = column("Which part of routing decided.", filter=True, order=True, group=True)
     reason: Reason = column("Why the first agent was selected.", filter=True, order=True, group=True)
     strategy: Strategy = column("How agents were selected.", filter=True, order=True, group=True)
@@ -138,7 +138,7 @@ class RoutingDecision(Node):
         "What the caller or the policy asked for; another than `strategy` when ensemble_mode is off, one agent was "
         "addressed, or the mode is not GATE: all of them take one agent.", filter=True, order=True, group=True,
     )  # fmt: skip
-    ensemble_allowed: bool = column("Whether ensemble_mode was on.", filter=True, group=True)
+    ensemble_allowed: bool = column("Whether ensemble_mode was on.", filter=True, order=True, group=True)
     threshold: float = column("Score from which an agent was taken, 0 to 1.", filter=True, order=True)
     skill_floor: float = column("Skill match from which an agent was taken, 0 to 1.", filter=True, order=True)
     k: int = column("How many agents TOP_K would take, 1 to 20.", filter=True, order=True, group=True)
@@ -148,9 +148,9 @@ class RoutingDecision(Node):
     )  # fmt: skip
     fallback_used: bool = column(
         "Whether no agent matched, so that the default agent answers, or nobody.",
-        filter=True, group=True, aggregate=True,
+        filter=True, order=True, group=True, aggregate=True,
     )  # fmt: skip
-    warning: str | None = column("What the user should be told; null: nothing.", filter=True)
+    warning: str | None = column("What the user should be told; null: nothing.", filter=True, order=True)
     complexity: float = column("How much the message asks for, 0 to 10.", filter=True, order=True, aggregate=True)
     complexity_length: float = column("How long it is, 0 to 10.", filter=True, order=True, aggregate=True)
     complexity_steps: float = column("How many steps it asks for, 0 to 10.", filter=True, order=True, aggregate=True)
@@ -173,7 +173,9 @@ class RoutingDecision(Node):
         aggregate=True,
     )
     model: str = column("The model of that tier.", name="selected_model", filter=True, order=True, group=True)
-    tier_override_reason: str | None = column("Why it is another tier than suggested; null: it is not.", filter=True)
+    tier_override_reason: str | None = column(
+        "Why it is another tier than suggested; null: it is not.", filter=True, order=True
+    )
     estimated_cost: Usd = column("What the answer was estimated to cost.", filter=True, order=True, aggregate=True)
     actual_cost: Usd | None = column("What it cost; null until told.", filter=True, order=True, aggregate=True)
     gate_latency_ms: float | None = column(
@@ -192,26 +194,38 @@ class RoutingDecision(Node):
         "Mean rating of its answers, 0 (one star) to 1 (five); null while nobody has rated.",
         filter=True, order=True, aggregate=True,
     )  # fmt: skip
-    embedder: str = column("What made the message's vector.", filter=True, group=True)
+    embedder: str = column("What made the message's vector.", filter=True, order=True, group=True)
     created_at: DateTime = column("When it was decided.", filter=True, order=True, group=True, aggregate=True)
     conversation_id: strawberry.ID | None = column(
-        "The conversation; null: the caller named none.", prefix=Prefix.CONVERSATION, filter=True, group=True
+        "The conversation; null: the caller named none.",
+        prefix=Prefix.CONVERSATION,
+        filter=True,
+        order=True,
+        group=True,
     )
     message_id: strawberry.ID | None = column(
-        "The message; null: the caller named none.", prefix=Prefix.MESSAGE, filter=True
+        "The message; null: the caller named none.", prefix=Prefix.MESSAGE, filter=True, order=True
     )
     selected_agent_id: strawberry.ID | None = column(
-        "The agent selected first; null when nobody could answer.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent selected first; null when nobody could answer.",
+        prefix=Prefix.AGENT,
+        filter=True,
+        order=True,
+        group=True,
     )
     current_agent_id: strawberry.ID | None = column(
-        "The agent that had the conversation; null when none was named.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent that had the conversation; null when none was named.",
+        prefix=Prefix.AGENT,
+        filter=True,
+        order=True,
+        group=True,
     )
     default_agent_id: strawberry.ID | None = column(
         "The team's default agent at that time; null when it was not active.",
-        prefix=Prefix.AGENT, filter=True, group=True,
+        prefix=Prefix.AGENT, filter=True, order=True, group=True,
     )  # fmt: skip
     policy_id: strawberry.ID = column(
-        "The policy's version that counted.", prefix=Prefix.ROUTING_POLICY, filter=True, group=True
+        "The policy's version that counted.", prefix=Prefix.ROUTING_POLICY, filter=True, order=True, group=True
     )
     policy = one(
         "RoutingPolicy", _HERE, "The policy's version that counted: its weights; threshold, strategy and k are "

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 from graphql import get_named_type, is_leaf_type
+from strawberry.utils.str_converters import to_snake_case
 
 from app.auth.roles import Role
 from app.events.cursor import decode
@@ -277,6 +278,33 @@ async def test_both_exits_and_every_page_show_the_same(gated: Parley) -> None:
     assert planned[1]["confidence"] == 1
     assert planned[0]["confidence"] == planned[0]["candidates"]["nodes"][0]["overall"]
     assert [page["nodes"][0]["id"] for page in pages] == [made[1], made[0], made[2]]
+
+
+async def test_every_logged_column_filters_orders_and_pages(gated: Parley) -> None:
+    texts = ("A code review, please", "@kyra " + "x" * 9_994, "What is the capital of France?")
+    made = {(await route(gated, text=text))["decision"]["id"] for text in texts}
+    types: Any = schema._schema.type_map
+    logged = [
+        name
+        for name, field in types["RoutingDecision"].fields.items()
+        if is_leaf_type(get_named_type(field.type)) and name not in ("id", "explanation")
+    ]
+    paged = """query ($after: Cursor, $by: RoutingDecisionOrderField!) {
+      routingDecisions(first: 1, after: $after, orderBy: [{field: $by, direction: DESC}]) {
+        nodes { id } pageInfo { endCursor hasNextPage }
+      }
+    }"""
+
+    assert set(logged) <= set(types["RoutingDecisionFilter"].fields)
+    for name in logged:
+        found: list[str] = []
+        after, more = None, True
+        while more:
+            known = {"after": after, "by": to_snake_case(name).upper()}
+            page = (await gated.run(paged, known, role=Role.ANALYST))["routingDecisions"]
+            found += [node["id"] for node in page["nodes"]]
+            after, more = page["pageInfo"]["endCursor"], page["pageInfo"]["hasNextPage"]
+        assert (len(found), set(found)) == (3, made), name
 
 
 def _finding(where: str) -> str:
