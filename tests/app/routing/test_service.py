@@ -15,10 +15,12 @@ from app.ids import new_id
 from app.routing.choice import choose
 from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.models import MAX_QUERY, RoutingMode
+from app.routing.replay import Proposal
 from app.routing.router import Reason
 from app.routing.score import UNITS, overall
 from app.routing.select import NO_DEFAULT, NO_MATCH, NOBODY, Policy, Strategy
 from app.routing.service import WORDS_ONLY
+from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from app.tasks import service as tasks
 from app.tasks.delegation import parse_task
@@ -297,3 +299,9 @@ async def test_stored_decisions_compute_to_what_was_decided(board: Switchboard) 
             overall(score.candidate.signals, kept.weights) for score in kept.scores
         ]
         assert version + 1 == await board.set_policy()
+
+    replayed = await Simulator(board.database).simulate(board.team_id, Proposal(), examples=0)
+    assert replayed.replayed + sum(replayed.left_out.values()) == 8
+    assert replayed.replayed > 0
+    assert (replayed.flips, replayed.selections_changed) == (0, 0)
+    assert replayed.fallbacks_before == replayed.fallbacks_after
