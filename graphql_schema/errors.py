@@ -7,8 +7,9 @@ from typing import Any
 
 import structlog
 from graphql import GraphQLError
+from strawberry.utils.str_converters import to_camel_case
 
-from app.errors import AppError
+from app.errors import AppError, DocumentProblem, FieldProblem, InvalidInput
 from app.ids import new_id
 
 log = structlog.get_logger(__name__)
@@ -21,13 +22,31 @@ def formatted(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
 def format_error(error: GraphQLError) -> dict[str, Any]:
     shown: dict[str, Any] = dict(error.formatted)
     original = error.original_error
-    if isinstance(original, AppError):
+    if isinstance(original, InvalidInput):
+        shown["message"], problems = in_words_of_the_schema(original)
+        shown["extensions"] = {"code": original.code, **original.details, "problems": problems}
+    elif isinstance(original, AppError):
         shown["extensions"] = {"code": original.code, **original.details}
     elif original is not None and not isinstance(original, GraphQLError):
         shown["message"], shown["extensions"] = masked(original, shown.get("path"))
     else:
         shown.setdefault("extensions", {}).setdefault("code", "BAD_REQUEST")
     return shown
+
+
+def in_words_of_the_schema(error: InvalidInput) -> tuple[str, list[FieldProblem]]:
+    """The message and the problems, by the names that fields and arguments have in the schema."""
+    problems = [_problem(found) for found in error.problems]
+    told = "; ".join(f"{one['path']}: {one['message']}" for one in problems if one["line"] is None)
+    return told or error.message, problems
+
+
+def _problem(found: FieldProblem) -> FieldProblem:
+    """A path in a file or a document is in its own words already."""
+    if found["line"] or isinstance(found, DocumentProblem):
+        return found
+    path = ".".join(to_camel_case(part) for part in found["path"].split("."))
+    return FieldProblem(path, found["message"])
 
 
 def masked(error: BaseException, path: Any = None) -> tuple[str, dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import strawberry
-from strawberry.utils.str_converters import to_camel_case
 
 from app import errors
 from app.attention import errors as attention_errors
@@ -24,6 +23,7 @@ from app.routing import errors as routing_errors
 from app.tasks import errors as task_errors
 from app.teams.flags import FeatureDisabled as FeatureDisabledError
 from app.teams.flags import FeatureFlag
+from graphql_schema.errors import in_words_of_the_schema
 from graphql_schema.scalars import Usd
 
 
@@ -199,17 +199,9 @@ class AlreadyAnswered(Refusal):
     answer: str | None = strawberry.field(description="What was said; null: nothing.")
 
 
-def _invalid(error: errors.AppError) -> Refusal:
-    problems = [_problem(problem) for problem in error.details["problems"]]
-    told = "; ".join(f"{problem.path}: {problem.message}" for problem in problems if problem.line is None)
-    return InvalidInput(message=told or error.message, code=error.code, problems=problems)
-
-
-def _problem(found: errors.FieldProblem) -> FieldProblem:
-    """A path in a file or a document is in its own words, one in an input in the schema's."""
-    as_it_is = found["line"] or isinstance(found, errors.DocumentProblem)
-    path = found["path"] if as_it_is else ".".join(to_camel_case(part) for part in found["path"].split("."))
-    return FieldProblem(path=path, message=found["message"], line=found["line"])
+def _invalid(error: errors.InvalidInput) -> Refusal:
+    message, problems = in_words_of_the_schema(error)
+    return InvalidInput(message=message, code=error.code, problems=[FieldProblem(**one) for one in problems])
 
 
 def _condition(error: errors.AppError) -> Refusal:

@@ -31,6 +31,7 @@ Cursor = NewType("Cursor", str)
 DateTime = NewType("DateTime", datetime)
 JSON = NewType("JSON", object)
 Usd = NewType("Usd", Decimal)
+_MOST_USD = 10**12  # what is more cannot be rounded to six decimals, nor is it money
 
 
 def parse_datetime(value: Any, more: str = "") -> datetime:
@@ -72,7 +73,9 @@ def parse_usd(value: Any) -> Decimal:
         amount = Decimal(str(value))
     except (ValueError, InvalidOperation):
         raise GraphQLError(f"'{str(value)[:40]}' is not an amount such as 0.25.") from None
-    if not amount.is_finite() or amount != round(amount, 6):
+    if not amount.is_finite() or abs(amount) > _MOST_USD:
+        raise GraphQLError(f"'{str(value)[:40]}' is not an amount of at most a trillion US dollars.")
+    if amount != round(amount, 6):
         raise GraphQLError(f"'{str(value)[:40]}' is not an amount with at most six decimals.")
     return amount
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from app.routing.mentions import first_mentioned
 from app.routing.router import Reason, route
 from app.routing.score import Candidate, Score, ranked
-from app.routing.select import NO_MATCH, NOBODY, Policy, Strategy, select
+from app.routing.select import Policy, Strategy, nobody_matches, select
 from app.routing.skill_match import SkillMatch
 
 
@@ -78,7 +78,7 @@ def _by_router(
         scores=tuple(ranked(candidates, policy.weights)),
     )
     if found.reason is Reason.DEFAULT:
-        return replace(made, fallback_used=True, warning=NOBODY if found.slug is None else NO_MATCH)
+        return replace(made, fallback_used=True, warning=nobody_matches(made.scores, default))
     return made
 
 

@@ -10,8 +10,9 @@ from app.routing.words import LONGEST, words
 
 MOST = 10.0
 WORDS_OF_TEN = 150
+# A line, a number or a word is tried once, from its beginning: else long ones are read anew from each of their places.
 STEP = re.compile(
-    r"(?m)^\s*(?:[-*•]|\d+[.)])\s|\b(?:then|after that|afterwards|finally|next|first|second|also)\b|[;?]", re.I
+    r"(?m)^[^\S\n]*+(?:[-*•]|\d++[.)])\s|\b(?:then|after that|afterwards|finally|next|first|second|also)\b|[;?]", re.I
 )
 REASONING = re.compile(
     r"\b(why|compare|versus|trade-?offs?|design|architect\w*|prove|optimi[sz]e|analy[sz]e|evaluate|strategy|plan|decide|"
@@ -20,7 +21,8 @@ REASONING = re.compile(
 )
 CONSTRAINT = re.compile(
     r"\b(must|without|within|at least|at most|no more than|unless|except|only if|as long as|budget|deadline|"
-    r"while keeping|backwards?[- ]compatible|in case)\b|[<>]=?|\d+\s?(?:%|ms|s|gb|mb|k|€|\$|usd|days?|hours?|weeks?)\b",
+    r"while keeping|backwards?[- ]compatible|in case)\b|[<>]=?|"
+    r"(?<!\d)\d++\s?(?:%|ms|s|gb|mb|k|€|\$|usd|days?|hours?|weeks?)\b",
     re.IGNORECASE,
 )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+URL = re.compile(r"https?://\S+", re.IGNORECASE)  # whose path may have an @name of its own
 # Not after a letter, digit or dot, so that an e-mail address is no mention.
 MENTION = re.compile(r"(?<![\w.+@-])@([a-z0-9][a-z0-9_-]*+)(?!@|\.[a-z])", re.IGNORECASE)
 
 
 def mentions(text: str) -> list[str]:
     """Slugs that are mentioned, in order, each once, lower case. Whether such agents exist is the caller's question."""
-    found = (match.group(1).lower().replace("_", "-").rstrip("-") for match in MENTION.finditer(text))
+    found = (match.group(1).lower().replace("_", "-").rstrip("-") for match in MENTION.finditer(URL.sub(" ", text)))
     return list(dict.fromkeys(found))
 
 

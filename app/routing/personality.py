@@ -31,7 +31,8 @@ GRAVE = re.compile(
     re.IGNORECASE,
 )
 TECHNICAL = re.compile(
-    r"`|[{}<>]|\w+\(\)|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z]{2,5}s?\b|\b(\w+\.(py|js|ts|go|rs|java|sql|ya?ml|json))\b|"
+    r"`|[{}<>]|\b\w++\(\)|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z]{2,5}s?\b|"
+    r"\b(\w+\.(py|js|ts|go|rs|java|sql|ya?ml|json))\b|"
     r"\b(api|sql|query|index|thread|async|schema|cluster|latency|regression|variance|algorithm|deploy\w*|refactor\w*|"
     r"docker|kubernetes|graphql|http|cache|database|function|class|compiler|stack trace|exception)\b"
 )

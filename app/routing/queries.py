@@ -9,12 +9,13 @@ from uuid import UUID
 from app.db.engine import Database
 from app.errors import NotFound
 from app.routing.choice import RoutingMode
-from app.routing.explain import Decided, WhyNot, why_not
+from app.routing.explain import Decided
 from app.routing.models import SCORE_UNITS
 from app.routing.policies import WEIGHTS
 from app.routing.router import Reason
 from app.routing.score import UNITS, Candidate, Score, Signals, Weights
 from app.routing.select import Strategy
+from app.routing.why_not import WhyNot, why_not
 
 _DECISION = """
 select decision.*, policy.skill_match_weight, policy.past_performance_weight, policy.personality_fit_weight,
@@ -80,6 +81,7 @@ def _decided(row: Any) -> Decided:
         tier=row["selected_tier"],
         model=row["selected_model"],
         tier_override_reason=row["tier_override_reason"],
+        kept_current=row["selected_agent_id"] is not None and row["selected_agent_id"] == row["current_agent_id"],
     )
 
 

@@ -13,7 +13,8 @@ from app.routing.skill_match import MATCHES
 
 MOST_AGENTS = 20
 NOBODY = "No agent is active that could answer."
-NO_MATCH = "No agent's skills match this well enough, so the default agent answers."
+NO_MATCH = "No agent matches this well enough, so the default agent answers."
+NO_DEFAULT = "No agent matches this well enough, and the team has no active default agent."
 
 
 class Strategy(StrEnum):
@@ -65,7 +66,7 @@ def select(candidates: Sequence[Candidate], policy: Policy, *, default: str | No
     strategy, downgraded = _allowed(policy)
     able = [score for score in scores if _is_able(score, policy)]
     if not able:
-        return _fall_back(scores, strategy, default)
+        return _fall_back(scores, strategy, default, downgraded)
     chosen = able[: _how_many(strategy, policy.k)]
     return Selection(
         strategy=strategy,
@@ -91,8 +92,15 @@ def _how_many(strategy: Strategy, k: int) -> int:
     return {Strategy.TOP_1: 1, Strategy.TOP_K: k}.get(strategy, MOST_AGENTS)
 
 
-def _fall_back(scores: Sequence[Score], strategy: Strategy, default: str | None) -> Selection:
-    warning = NOBODY if default is None else NO_MATCH
+def _fall_back(scores: Sequence[Score], strategy: Strategy, default: str | None, downgraded: str | None) -> Selection:
     confidence = next((score.overall for score in scores if score.candidate.slug == default), 0.0)
     selected = () if default is None else (default,)
+    warning = " ".join(filter(None, (downgraded, nobody_matches(scores, default))))
     return Selection(strategy, selected, confidence, True, warning, tuple(scores))
+
+
+def nobody_matches(scores: Sequence[Score], default: str | None) -> str:
+    """What the user is told when no agent is taken for its score or its skills."""
+    if default is not None:
+        return NO_MATCH
+    return NO_DEFAULT if scores else NOBODY

@@ -96,7 +96,7 @@ class Routing:
             choice = direct(named, _default(team, named))
         else:
             choice = await self._choose(mode, team_id, team, message, vector, written, policy, named)
-        if blind and mode is not RoutingMode.DIRECT:
+        if (blind or team.blind) and mode is not RoutingMode.DIRECT:
             choice = replace(choice, warning=" ".join(filter(None, (choice.warning, WORDS_ONLY))))
         ended = time.perf_counter()
         latencies = {
@@ -161,8 +161,7 @@ class Routing:
         policy: Policy,
         named: str | None,
     ) -> Choice:
-        calibration = await self._indexes.calibration()
-        ratings, loads = await facts.signals(self._database, team_id, written, calibration)
+        ratings, loads = await facts.signals(self._database, team_id, written, team.index.calibration)
         found = candidates(team.index, Query(message.text, vector), ratings=ratings, loads=loads)
         current = team.slug_of(message.current_agent_id)
         gone = {team.slug_of(one) for one in message.without} - {named, *mentions(message.text)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,15 +12,18 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 import numpy as np
+import structlog
 
 from app.db.engine import Database
-from app.embeddings.embedder import DIMENSIONS, Embedder, Vectors
+from app.embeddings.embedder import DIMENSIONS, Embedder, EmbeddingFailed, Vectors
 from app.routing.calibration import Calibration, calibrate
 from app.routing.lexicon import lexicon
 from app.routing.profile import AgentProfile, Skill, Traits
 from app.routing.team_index import TeamIndex, build, phrases_of
 
+log = structlog.get_logger(__name__)
 MOST_TEAMS = 64
+RETRY_S = 5.0  # for so long an index without meanings is kept before the embedder is asked again
 BUILT_AT_ONCE = 100  # phrases; more are indexed in a thread, so that other requests go on
 WELL_RATED = 4  # stars from which a query becomes an example of what its agent does well
 NEWEST_EXAMPLES = 1_000  # of one team
@@ -75,6 +79,7 @@ class KnownTeam:
     agents: Mapping[str, ActiveAgent]
     default: str | None
     default_id: UUID | None  # of the default agent, active or not
+    blind: bool = False  # whether the embedder was away, so that the index knows words and subjects alone
 
     def slug_of(self, agent_id: UUID | None) -> str | None:
         """None when no active agent has this id."""
@@ -104,6 +109,10 @@ class _Kept:
     version: tuple[str, str]
     index: TeamIndex
     agents: Mapping[str, ActiveAgent]
+    blind_until: float | None = None  # by time.monotonic()
+
+    def is_of(self, stamp: Stamp) -> bool:
+        return self.version == stamp.version and (self.blind_until is None or time.monotonic() < self.blind_until)
 
 
 class TeamIndexes:
@@ -117,23 +126,24 @@ class TeamIndexes:
         self._calibration: Calibration | None = None
 
     async def get(self, team_id: UUID, stamp: Stamp | None = None) -> KnownTeam:
-        """One statement while nothing changed, none with a stamp just read. Raises EmbeddingFailed and Unavailable."""
+        """One statement while nothing changed, none with a stamp just read. While the embedder is away, an index that
+        knows no meanings. Raises Unavailable."""
         stamp = stamp or await self._stamp(team_id)
         kept = self._kept.get(team_id)
-        if kept is None or kept.version != stamp.version:
+        if kept is None or not kept.is_of(stamp):
             lock = self._building.setdefault(team_id, asyncio.Lock())
             async with lock:
                 stamp = await self._stamp(team_id)
                 kept = self._kept.get(team_id)
-                if kept is None or kept.version != stamp.version:
+                if kept is None or not kept.is_of(stamp):
                     kept = await self._load(team_id, stamp.version, kept)
                     self._kept[team_id] = kept
         self._keep(team_id)
         default = next((slug for slug, agent in kept.agents.items() if agent.id == stamp.default_id), None)
-        return KnownTeam(kept.index, kept.agents, default, stamp.default_id)
+        return KnownTeam(kept.index, kept.agents, default, stamp.default_id, kept.blind_until is not None)
 
     async def calibration(self) -> Calibration:
-        """How the cosines of this process's embedder are to be read."""
+        """How the cosines of this process's embedder are to be read. Raises EmbeddingFailed."""
         if self._calibration is None:
             known = await asyncio.to_thread(lexicon)
             background = await self._embedder.embed(known.background)
@@ -154,14 +164,21 @@ class TeamIndexes:
         """What is read after its stamp may be newer than the stamp: the next query then only builds once too often."""
         rows = await self._database.fetch(_AGENTS, team_id)
         profiles = _profiles(rows, await self._database.fetch(_EXAMPLES, team_id))
-        calibration = await self.calibration()
-        vectors = await self._vectors([phrase.text for phrase in phrases_of(profiles)], before)
+        texts, blind_until = [phrase.text for phrase in phrases_of(profiles)], None
+        try:
+            calibration = await self.calibration()
+            vectors = await self._vectors(texts, before if before and before.blind_until is None else None)
+        except EmbeddingFailed as error:
+            log.warning("a team is indexed without meanings", error=error.message)
+            calibration = Calibration(self._embedder.name, mean=0.0, spread=1.0)
+            vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+            blind_until = time.monotonic() + RETRY_S
         if len(vectors) <= BUILT_AT_ONCE:
             index = build(profiles, vectors, calibration)
         else:
             index = await asyncio.to_thread(build, profiles, vectors, calibration)
         agents = {row["slug"]: ActiveAgent(row["id"], row["version"]) for row in sorted(rows, key=lambda r: r["slug"])}
-        return _Kept(version, index, agents)
+        return _Kept(version, index, agents, blind_until)
 
     async def _vectors(self, texts: list[str], before: _Kept | None) -> Vectors:
         """A text that the last index had is not embedded again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, union
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select, union
 
 from app.consultations.models import Consultation, ConsultationExchange
 from app.conversations import models
@@ -33,6 +33,16 @@ def readable_contribution(row: Row) -> ColumnElement[bool]:
 def readable_where_there_is_one(row: Row) -> ColumnElement[bool]:
     """Of what may belong to a conversation, and then says what was said there."""
     return and_(row.team_id == Caller.team_id, or_(row.conversation_id.is_(None), open_to_caller(row.conversation_id)))
+
+
+def readable_decision(row: Row) -> ColumnElement[bool]:
+    """A decision also says what was asked in a consultation, which is for who asks and who answers."""
+    asked: Any = Consultation.__table__.alias()
+    own = or_(asked.c.requester_id == Caller.agent_id, func.coalesce(asked.c.specialist_id == Caller.agent_id, false()))
+    of_others = select(asked.c.decision_id).where(
+        asked.c.team_id == Caller.team_id, asked.c.decision_id.is_not(None), not_(own)
+    )
+    return and_(readable_where_there_is_one(row), or_(Caller.agent_id.is_(None), row.id.not_in(of_others)))
 
 
 def readable_task(row: Row) -> ColumnElement[bool]:

@@ -86,8 +86,8 @@ class Expert:
     available: bool = strawberry.field(description="Whether it took new tasks when this list was ordered.")
     active_tasks: int = strawberry.field(description="How many open tasks it had when this list was ordered.")
     load: float = strawberry.field(
-        description="How busy it was when this list was ordered, from its open tasks and how long they take: 0 idle, "
-        "towards 1 busy."
+        description="How busy it was when this list was ordered, from its conversations that go on, its open tasks and "
+        "how long tasks take: 0 idle, towards 1 busy."
     )
 
     @classmethod

@@ -81,8 +81,9 @@ class Export:
             return planner.rows(
                 operation.document, operation.name, self.variables, self.principal.role, onward=after is not None
             )
-        except NotPlanned:
-            raise NotExportable("Some field of the nodes is not read from the database alone. Leave it out.") from None
+        except NotPlanned as needs:
+            which = needs.field or "Some field of the nodes"
+            raise NotExportable(f"{which} is not read from the database alone. Leave it out.") from None
 
     def _cost(self, plan: Plan, size: int) -> int:
         return plan.cost.total({**self.variables, SIZE: size})

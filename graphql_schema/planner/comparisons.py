@@ -32,6 +32,7 @@ from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Enum as SqlEnum
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 from sqlalchemy.types import TypeEngine
+from strawberry.utils.str_converters import to_camel_case
 
 from app.ids import Prefix, from_global
 from graphql_schema.planner.arguments import Bind, Symbol, storable
@@ -65,7 +66,8 @@ def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
         return Comparable(_enum_comparison(sql_type.enum_class), String(), lambda value: value.value, nullable)
     if isinstance(sql_type, Uuid):
         assert prefix is not None, f"{column} needs a prefix to be filtered by"
-        return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, _text(value)), nullable)
+        path = to_camel_case(column.name)
+        return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, _text(value), path=path), nullable)
     for types, comparison, outside, convert in _SCALARS:
         if isinstance(sql_type, types):
             return Comparable(comparison, outside, convert, nullable)
@@ -152,7 +154,7 @@ def _words(text: str) -> str:
     if not found:
         raise InvalidArgument("where", "match needs at least one word of letters or digits")
     if len(found) > MOST_WORDS or len(text) > MOST_WORDS_CHARS:
-        raise InvalidArgument("where", f"match takes {MOST_WORDS} words in {MOST_WORDS_CHARS} characters")
+        raise InvalidArgument("where", f"match takes at most {MOST_WORDS} words in {MOST_WORDS_CHARS} characters")
     return text
 
 

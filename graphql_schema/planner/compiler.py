@@ -132,7 +132,7 @@ class Compiler:
         definition = of.fields.get(node.name.value)
         plan = plan_of(of, node)
         if definition is None or plan is None or isinstance(plan, Python):
-            raise NotPlanned
+            raise NotPlanned(f"{of.name}.{node.name.value}")
         if not isinstance(plan, Embedded | AnyNode):
             self.permit(plan.needs)
         match plan:

@@ -8,6 +8,10 @@ from app.errors import AppError
 class NotPlanned(Exception):
     """Some field of the selection needs Python; ordinary execution takes over."""
 
+    def __init__(self, field: str | None = None) -> None:
+        super().__init__(field)
+        self.field = field
+
 
 class InvalidArgument(AppError):
     """An argument that GraphQL's types allow and the field does not."""
@@ -29,8 +33,8 @@ class TooCostly(AppError):
 
     def __init__(self, cost: int, maximum: int) -> None:
         super().__init__(
-            f"This operation may return about {cost} rows; the limit is {maximum}. "
-            "Ask for smaller pages or less nesting.",
+            f"This operation costs {cost} points, about one for each row that it may return; the most is {maximum}. "
+            "Ask for smaller pages or less nesting, or for its parts one after the other.",
             limit="cost",
             value=cost,
             maximum=maximum,

@@ -32,7 +32,7 @@ class FilterCompiler:
 
     def compile(self, where: dict[str, Symbol], depth: int = 1) -> ColumnElement[bool]:
         if depth > MOST_FILTER_DEPTH:
-            raise InvalidArgument(self.argument, f"may be nested {MOST_FILTER_DEPTH} deep")
+            raise InvalidArgument(self.argument, f"may be nested at most {MOST_FILTER_DEPTH} deep")
         given = {name: value for name, value in where.items() if value is not None}
         lists = {name: given.pop(name) for name in self._mapping.lists if name in given}
         comparisons = self._comparisons({name: value for name, value in given.items() if name not in _LOGIC})

@@ -214,7 +214,7 @@ class Planner:
     def rows(self, document: Document, name: str | None, variables: Variables, role: Role, *, onward: bool) -> Plan:
         """The statement that reads a stretch of an operation's one connection, for `run_rows`.
 
-        `onward`: from the row behind a cursor. Raises NotPlanned when some field needs Python.
+        `onward`: from the row behind a cursor. Raises NotPlanned with the field that needs Python.
         """
 
         def compile_() -> Plan:
@@ -222,7 +222,8 @@ class Planner:
             asked = asked_rows(self._query_type, compiler.selection, document.operations[name], variables)
             return _plan(compiler, rows_statement(compiler, asked, cost, onward=onward), cost)
 
-        return self._planned(document, ("rows", name, onward), variables, role, compile_)
+        plan = self._cached(document, ("rows", name, onward), variables, role, compile_)
+        return compile_() if plan is None else plan  # which raises again, with the field
 
     async def run_rows(self, plan: Plan, principal: Principal, variables: Variables) -> list[tuple[str, bytes]]:
         """Cursor and JSON of each row; `variables` also hold SIZE and CURSOR. Raises Unauthenticated, TookTooLong."""

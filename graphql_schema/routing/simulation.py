@@ -293,7 +293,8 @@ async def simulate_routing(
         k=k,
     )
     context = info.context
+    whole = where is None and context.principal.agent_id is None  # an agent's key does not read all of the team's
     found = await context.services.simulator.simulate(
-        context.principal.team_id, proposal, examples=examples, among=None if where is None else _among(info)
+        context.principal.team_id, proposal, examples=examples, among=None if whole else _among(info)
     )
     return RoutingSimulation.of(found)

@@ -10,13 +10,14 @@ from sqlalchemy import any_, func
 
 from app.ids import Prefix, from_global
 from app.routing import models
-from app.routing.explain import Decided, SignalGap, explain
+from app.routing.explain import Decided, explain
 from app.routing.queries import why_not_agent
 from app.routing.router import Reason
 from app.routing.score import Candidate, Score, Signals, Weights, explanation
 from app.routing.select import MOST_AGENTS, Strategy
+from app.routing.why_not import SignalGap
 from graphql_schema.context import Info
-from graphql_schema.conversations.reach import readable_where_there_is_one
+from graphql_schema.conversations.reach import readable_decision
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, embedded, listing, mapped, one, python
@@ -112,7 +113,8 @@ class WhyNot:
         "Null when one of the two was not scored."
     )
     costliest_signal: RoutingSignal | None = strawberry.field(
-        description="The signal by which it lost most; null when it lost by none."
+        description="The signal that cost it the place. Null when none did: it was selected, another agent was "
+        "addressed or kept, or the scores were equal."
     )
     signals: list[RoutingSignalGap] = strawberry.field(description="All four; none when it was no candidate.")
     explanation: str = strawberry.field(description="The same in words.")
@@ -120,22 +122,23 @@ class WhyNot:
 
 _EXPLAINED = (
     "mode", "reason", "strategy", "asked_strategy", "selected_names", "confidence", "threshold", "skill_floor",
-    "fallback_used", "warning", "selected_tier", "selected_model", "tier_override_reason",
+    "fallback_used", "warning", "selected_tier", "selected_model", "tier_override_reason", "selected_agent_id",
+    "current_agent_id",
 )  # fmt: skip
 
 
-@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_where_there_is_one)
+@mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_decision)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
-    query: str = column("The message, up to 10,000 characters.", filter=True)
+    query: str = column("The message, up to 10,000 characters.", filter=True, order=True)
     mode: models.RoutingMode = column("Which part of routing decided.", filter=True, order=True, group=True)
     reason: Reason = column("Why the first agent was selected.", filter=True, order=True, group=True)
     strategy: Strategy = column("How agents were selected.", filter=True, order=True, group=True)
     asked_strategy: Strategy = column(
-        "What the caller or the policy asked for; another than `strategy` when ensemble_mode is off, or one agent was "
-        "addressed.", filter=True, order=True, group=True,
+        "What the caller or the policy asked for; another than `strategy` when ensemble_mode is off, one agent was "
+        "addressed, or the mode is not GATE: all of them take one agent.", filter=True, order=True, group=True,
     )  # fmt: skip
-    ensemble_allowed: bool = column("Whether ensemble_mode was on.", filter=True, group=True)
+    ensemble_allowed: bool = column("Whether ensemble_mode was on.", filter=True, order=True, group=True)
     threshold: float = column("Score from which an agent was taken, 0 to 1.", filter=True, order=True)
     skill_floor: float = column("Skill match from which an agent was taken, 0 to 1.", filter=True, order=True)
     k: int = column("How many agents TOP_K would take, 1 to 20.", filter=True, order=True, group=True)
@@ -145,9 +148,9 @@ class RoutingDecision(Node):
     )  # fmt: skip
     fallback_used: bool = column(
         "Whether no agent matched, so that the default agent answers, or nobody.",
-        filter=True, group=True, aggregate=True,
+        filter=True, order=True, group=True, aggregate=True,
     )  # fmt: skip
-    warning: str | None = column("What the user should be told; null: nothing.", filter=True)
+    warning: str | None = column("What the user should be told; null: nothing.", filter=True, order=True)
     complexity: float = column("How much the message asks for, 0 to 10.", filter=True, order=True, aggregate=True)
     complexity_length: float = column("How long it is, 0 to 10.", filter=True, order=True, aggregate=True)
     complexity_steps: float = column("How many steps it asks for, 0 to 10.", filter=True, order=True, aggregate=True)
@@ -170,7 +173,9 @@ class RoutingDecision(Node):
         aggregate=True,
     )
     model: str = column("The model of that tier.", name="selected_model", filter=True, order=True, group=True)
-    tier_override_reason: str | None = column("Why it is another tier than suggested; null: it is not.", filter=True)
+    tier_override_reason: str | None = column(
+        "Why it is another tier than suggested; null: it is not.", filter=True, order=True
+    )
     estimated_cost: Usd = column("What the answer was estimated to cost.", filter=True, order=True, aggregate=True)
     actual_cost: Usd | None = column("What it cost; null until told.", filter=True, order=True, aggregate=True)
     gate_latency_ms: float | None = column(
@@ -189,25 +194,38 @@ class RoutingDecision(Node):
         "Mean rating of its answers, 0 (one star) to 1 (five); null while nobody has rated.",
         filter=True, order=True, aggregate=True,
     )  # fmt: skip
-    embedder: str = column("What made the message's vector.", filter=True, group=True)
+    embedder: str = column("What made the message's vector.", filter=True, order=True, group=True)
     created_at: DateTime = column("When it was decided.", filter=True, order=True, group=True, aggregate=True)
     conversation_id: strawberry.ID | None = column(
-        "The conversation; null: the caller named none.", prefix=Prefix.CONVERSATION, filter=True, group=True
+        "The conversation; null: the caller named none.",
+        prefix=Prefix.CONVERSATION,
+        filter=True,
+        order=True,
+        group=True,
     )
     message_id: strawberry.ID | None = column(
-        "The message; null: the caller named none.", prefix=Prefix.MESSAGE, filter=True
+        "The message; null: the caller named none.", prefix=Prefix.MESSAGE, filter=True, order=True
     )
     selected_agent_id: strawberry.ID | None = column(
-        "The agent selected first; null when nobody could answer.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent selected first; null when nobody could answer.",
+        prefix=Prefix.AGENT,
+        filter=True,
+        order=True,
+        group=True,
     )
     current_agent_id: strawberry.ID | None = column(
-        "The agent that had the conversation; null when none was named.", prefix=Prefix.AGENT, filter=True, group=True
+        "The agent that had the conversation; null when none was named.",
+        prefix=Prefix.AGENT,
+        filter=True,
+        order=True,
+        group=True,
     )
     default_agent_id: strawberry.ID | None = column(
-        "The team's default agent at that time; null when it was not active.", prefix=Prefix.AGENT, filter=True
-    )
+        "The team's default agent at that time; null when it was not active.",
+        prefix=Prefix.AGENT, filter=True, order=True, group=True,
+    )  # fmt: skip
     policy_id: strawberry.ID = column(
-        "The policy's version that counted.", prefix=Prefix.ROUTING_POLICY, filter=True, group=True
+        "The policy's version that counted.", prefix=Prefix.ROUTING_POLICY, filter=True, order=True, group=True
     )
     policy = one(
         "RoutingPolicy", _HERE, "The policy's version that counted: its weights; threshold, strategy and k are "
@@ -226,11 +244,19 @@ class RoutingDecision(Node):
         "Agent", _AGENTS, "The agent that had the conversation; null when none was named.", nullable=True,
         on=lambda decision, agent: agent.id == decision.current_agent_id,
     )  # fmt: skip
+    default_agent = one(
+        "Agent", _AGENTS, "The team's default agent at that time; null when it was not active.", nullable=True,
+        on=lambda decision, agent: agent.id == decision.default_agent_id,
+    )  # fmt: skip
     candidates = many(
         "RoutingCandidate", _HERE, "The agents that were scored, best first; none in mode DIRECT.", filter=True,
         on=lambda decision, candidate: candidate.decision_id == decision.id,
     )  # fmt: skip
 
+    ratings = many(
+        "RoutingRating", _HERE, "How its answers were rated, and by whom; who chose another agent counts, too.",
+        filter=True, on=lambda decision, rating: rating.decision_id == decision.id,
+    )  # fmt: skip
     overrides = many(
         "RoutingOverride", _HERE, "People who chose another agent, the first one first; the last one counts.",
         on=lambda decision, override: override.decision_id == decision.id,
@@ -253,15 +279,21 @@ class RoutingDecision(Node):
                 tier=self["$selected_tier"],
                 model=self["$selected_model"],
                 tier_override_reason=self["$tier_override_reason"],
+                kept_current=self["$selected_agent_id"] is not None
+                and self["$selected_agent_id"] == self["$current_agent_id"],
             )
         )
 
-    @python("Why this agent was not selected; also for one that was not active.", requires=("id",), cost=5)
+    @python(
+        "Why this agent was not selected; also for one that was not active. Null, with an error, when the team has no "
+        "such agent.",
+        requires=("id",), cost=5,
+    )  # fmt: skip
     async def why_not(
         self: Any,
         info: Info,
         agent_id: Annotated[strawberry.ID, strawberry.argument(description="The agent's id, `agent_0190…`.")],
-    ) -> WhyNot:
+    ) -> WhyNot | None:
         asked = from_global(Prefix.AGENT, agent_id, path="agentId")
         services, team_id = info.context.services, info.context.principal.team_id
         found = await why_not_agent(services.database, team_id, UUID(self["$id"]), asked)
@@ -276,6 +308,21 @@ class RoutingDecision(Node):
         )
 
 
+@mapped(models.RoutingRating.__table__)
+@strawberry.type(description="How somebody rated an agent's answer to a routed message.")
+class RoutingRating:
+    stars: int = column("1 to 5.", filter=True, order=True, group=True, aggregate=True)
+    comment: str = column("Why, up to 2,000 characters; may be empty.", filter=True)
+    rated_by: str = column(
+        "Who rated: the rater that was given, else the key's name.", filter=True, order=True, group=True
+    )
+    created_at: DateTime = column("When; a rater's next rating of the answer replaces the last.",
+        filter=True, order=True, group=True, aggregate=True,
+    )  # fmt: skip
+    agent_id: strawberry.ID = column("Whose answer.", prefix=Prefix.AGENT, filter=True, group=True)
+    agent = one("Agent", _AGENTS, "Whose answer.", on=lambda rating, agent: agent.id == rating.agent_id)
+
+
 @mapped(models.RoutingOverride.__table__)
 @strawberry.type(description="A person's choice of another agent than routing selected.")
 class RoutingOverride:
@@ -288,5 +335,6 @@ class RoutingOverride:
 
 publish_connection(RoutingPolicy)
 publish_connection(RoutingOverride)
+publish_connection(RoutingRating)
 publish_connection(RoutingCandidate, default_order="place")
 publish_connection(RoutingDecision, words={"query_words": "The words of the message."})

@@ -223,6 +223,20 @@ async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) ->
     assert answers[1]["routingDecisions"]["aggregates"]["count"] == 0
     assert answers[1]["routingDecisions"]["aggregates"]["confidence"]["mean"] is None
 
+    on = "mutation { setFeatureFlags(input: { flags: [{ flag: ENSEMBLE_MODE, enabled: true }] }) { __typename } }"
+    together = """mutation ($text: String!) { routeMessage(input: { text: $text, strategy: ENSEMBLE }) {
+      ... on RoutingDecisionPayload { decision { confidence strategy } } } }"""
+    await demo.run(on, secret=KEY)
+    decided = [
+        (await demo.run(together, {"text": text}, secret=KEY))["routeMessage"]["decision"]
+        for text in ("A code review of the database schema", "How sure can we be?")
+    ]
+    assert {one["strategy"] for one in decided} == {"ENSEMBLE"}
+    sure = (await demo.run(pages[1], role=Role.ANALYST, secret=KEY))["routingDecisions"]["aggregates"]
+    low, high = sorted(one["confidence"] for one in decided)
+    assert (sure["count"], sure["confidence"]["min"]) == (2, low)
+    assert sure["confidence"]["mean"] == sure["confidence"]["median"] == pytest.approx((low + high) / 2)
+
 
 async def test_analyst_may_run_every_query_of_the_discovery_page(demo: Parley) -> None:
     for name, text in examples("graphql"):

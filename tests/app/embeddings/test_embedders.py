@@ -6,6 +6,9 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +132,40 @@ def test_settings_choose_the_embedder_and_refuse_half_a_choice(monkeypatch: pyte
     with pytest.raises(ConfigurationError, match="PARLEY_EMBEDDER: model is needed") as refused:
         load_settings()
     assert "hidden" not in refused.value.message
+
+
+class Encoder:
+    """A model of sentence-transformers, of three dimensions."""
+
+    def __init__(self, name: str) -> None:
+        if name == "absent":
+            raise OSError("no such model")
+
+    def encode(self, texts: list[str]) -> Any:
+        return [[3.0, 4.0, float(len(text))] for text in texts]
+
+
+async def test_transformer_keeps_the_same_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("sentence_transformers")
+    package.__spec__ = ModuleSpec("sentence_transformers", None)
+    package.SentenceTransformer = Encoder  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+    monkeypatch.setattr("app.embeddings.transformer.version", lambda _: "5.0")
+    settings = '{"kind": "transformer", "model": "%s"}'
+
+    monkeypatch.setenv("PARLEY_EMBEDDER", settings % "small")
+    embedder = embedder_of(load_settings().embedder)
+    vectors = await embedder.embed(TEXTS)
+    monkeypatch.setenv("PARLEY_EMBEDDER", settings % "absent")
+    absent = embedder_of(load_settings().embedder)
+
+    assert embedder.name == "small@sentence-transformers-5.0"
+    assert (vectors.shape, vectors.dtype) == ((4, DIMENSIONS), np.float32)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 0, 1, 1])
+    assert vectors[0, 1] / vectors[0, 0] == pytest.approx(4 / 3)
+    with pytest.raises(EmbeddingFailed, match="could not embed: no such model") as failed:
+        await absent.embed(["word"])
+    assert not failed.value.may_pass
 
 
 def test_transformer_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

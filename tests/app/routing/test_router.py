@@ -23,6 +23,8 @@ MATCHED = [SkillMatch("ada", 0.5, ()), SkillMatch("kyra", 0.1, ()), SkillMatch("
         ("write to me@kyra.org or a.b+c@luke.com", []),
         ("@kyra@example.org is a handle elsewhere", []),
         ("50 @ 3 euros, @, @@luke", []),
+        ("see https://example.org/@kyra/posts and HTTP://x.io/@luke, @ada", ["ada"]),
+        ("(https://example.org/@kyra) @ada/@luke", ["ada", "luke"]),
     ],
 )
 def test_mentions(text: str, expected: list[str]) -> None:

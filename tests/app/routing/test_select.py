@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import InvalidInput
 from app.routing.score import Candidate, Signals
-from app.routing.select import Policy, Strategy, select
+from app.routing.select import NO_MATCH, Policy, Strategy, select
 
 TEAM = [
     Candidate("zara", "Zara", Signals(1.0, 0.9, 0.9, 0.8)),  # 0.925
@@ -64,6 +64,22 @@ def test_ensemble_mode_off_downgrades_and_says_so(asked: Strategy) -> None:
 
     assert (chosen.strategy, chosen.selected) == (Strategy.TOP_1, ("zara",))
     assert chosen.warning == f"ensemble_mode is off: {asked.name} was downgraded to TOP_1."
+
+
+def test_downgrade_is_told_also_when_nobody_matches() -> None:
+    policy = Policy(strategy=Strategy.ENSEMBLE, threshold=0.95, ensemble_allowed=False)
+
+    chosen = select(TEAM, policy, default="kyra")
+
+    assert (chosen.strategy, chosen.selected) == (Strategy.TOP_1, ("kyra",))
+    assert chosen.warning == f"ensemble_mode is off: ENSEMBLE was downgraded to TOP_1. {NO_MATCH}"
+
+
+def test_nobody_matches_and_there_is_no_default_agent() -> None:
+    chosen = select(TEAM, Policy(threshold=0.95), default=None)
+
+    assert (chosen.selected, chosen.confidence, chosen.fallback_used) == ((), 0.0, True)
+    assert chosen.warning == ("No agent matches this well enough, and the team has no active default agent.")
 
 
 def test_empty_team_and_team_of_paused_agents_select_nobody() -> None:

@@ -15,10 +15,12 @@ from app.ids import new_id
 from app.routing.choice import choose
 from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.models import MAX_QUERY, RoutingMode
+from app.routing.replay import Proposal
 from app.routing.router import Reason
 from app.routing.score import UNITS, overall
-from app.routing.select import NO_MATCH, NOBODY, Policy, Strategy
+from app.routing.select import NO_DEFAULT, NO_MATCH, NOBODY, Policy, Strategy
 from app.routing.service import WORDS_ONLY
+from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from app.tasks import service as tasks
 from app.tasks.delegation import parse_task
@@ -100,9 +102,9 @@ async def test_every_fallback_is_told(board: Switchboard) -> None:
     for decision in (off_topic, router, strict):
         assert (board.slugs(decision), decision.fallback_used, decision.warning) == (["kyra"], True, NO_MATCH)
         assert decision.reason is Reason.DEFAULT
-    for decision in (empty, no_default, all_paused):
+    for decision, told in ((empty, NOBODY), (no_default, NO_DEFAULT), (all_paused, NOBODY)):
         assert (board.slugs(decision), decision.confidence) == ([], 0)
-        assert (decision.fallback_used, decision.warning, decision.selected_agent_id) == (True, NOBODY, None)
+        assert (decision.fallback_used, decision.warning, decision.selected_agent_id) == (True, told, None)
 
 
 async def test_ensemble_mode_off_takes_one_agent_and_says_so(board: Switchboard) -> None:
@@ -203,6 +205,30 @@ async def test_without_the_embedder_words_decide(board: Switchboard) -> None:
     assert (board.slugs(decision), decision.warning) == (["luke"], WORDS_ONLY)
 
 
+async def test_without_the_embedder_words_decide_also_in_a_process_that_just_started(
+    board: Switchboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await board.hire("kyra", "luke")
+    board.embedder.fails = True
+
+    first = await board.route("code review of my Python pull request")
+    await board.hire("zoe")
+    board.embedder.fails = False
+    soon = await board.route("code review of my Python pull request")
+    monkeypatch.setattr("app.routing.team_indexes.RETRY_S", 0)
+    board.indexes = TeamIndexes(board.database, board.embedder)
+    board.embedder.fails = True
+    blind = await board.indexes.get(board.team_id)
+    board.embedder.fails = False
+    later = await board.route("code review of my Python pull request")
+
+    assert (board.slugs(first), first.warning) == (["luke"], WORDS_ONLY)
+    assert (len((await board.stored(soon)).scores), soon.warning) == (3, None)  # another team is indexed at once
+    assert blind.blind
+    assert later.warning is None
+    assert not (await board.indexes.get(board.team_id)).blind
+
+
 async def test_bad_input_is_refused(board: Switchboard) -> None:
     await board.hire("kyra")
     for text, more in (
@@ -273,3 +299,9 @@ async def test_stored_decisions_compute_to_what_was_decided(board: Switchboard) 
             overall(score.candidate.signals, kept.weights) for score in kept.scores
         ]
         assert version + 1 == await board.set_policy()
+
+    replayed = await Simulator(board.database).simulate(board.team_id, Proposal(), examples=0)
+    assert replayed.replayed + sum(replayed.left_out.values()) == 8
+    assert replayed.replayed > 0
+    assert (replayed.flips, replayed.selections_changed) == (0, 0)
+    assert replayed.fallbacks_before == replayed.fallbacks_after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from decimal import Decimal
 
@@ -13,12 +14,15 @@ from app.embeddings.static import StaticEmbedder
 from app.routing.complexity import complexity_of
 from app.routing.gate import candidates
 from app.routing.load import Load, load_balance
+from app.routing.models import MAX_QUERY
 from app.routing.performance import Rating, past_performance
 from app.routing.personality import manner_of, personality_fit
 from app.routing.profile import Traits
+from app.routing.select import Policy, select
 from app.routing.skill_match import Query
 from app.routing.team_index import TeamIndex
 from app.routing.tier import TierChoice, choose_tier
+from tests.app.routing.conftest import Indexed
 
 DAY = timedelta(days=1)
 JOKER, LAWYER, ENGINEER = Traits(0.1, 0.9, 0.2), Traits(0.9, 0.1, 0.4), Traits(0.5, 0.3, 1.0)
@@ -117,3 +121,34 @@ def test_gate_gives_every_agent_its_four_signals(labelled_index: TeamIndex, embe
     assert found["luke"].signals.load_balance == 0.825
     assert found["luke"].matching_skills[0] == "Code review"
     assert (found["ada"].signals.past_performance, found["ada"].signals.load_balance) == (0.7, 1.0)
+
+
+@pytest.mark.parametrize("hostile", ["1", "a", "A", "\n", " ", "haha", "1 ", "a_", "a.", "-", "1.\n", "aA", "<"])
+def test_no_text_is_read_slowly(hostile: str) -> None:
+    text = (hostile * MAX_QUERY)[:MAX_QUERY]
+
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        manner_of(text)
+        complexity_of(text)
+        seconds.append(time.perf_counter() - started)
+
+    assert min(seconds) < 0.015  # what reads each rest of the text anew takes 40 ms to half a second
+
+
+def test_ten_agents_are_scored_in_far_less_than_a_tenth_of_a_second(
+    indexed: Indexed, labelled_index: TeamIndex, embedder: StaticEmbedder
+) -> None:
+    ten = indexed(labelled_index.agents[:10])
+    text = "Review my pull request, please"
+    query = Query(text, embedder.embed_now([text])[0])
+
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        chosen = select(candidates(ten, query, ratings={}, loads={}), Policy(), default=None)
+        seconds.append(time.perf_counter() - started)
+
+    assert len(chosen.scores) == 10
+    assert min(seconds) < 0.05  # the fastest: others may have had the processor meanwhile

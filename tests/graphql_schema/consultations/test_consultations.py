@@ -152,7 +152,10 @@ async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, de
     row = await consultations.ask("kyra", "Which whisky goes with oysters?")
     name = to_global(Prefix.CONSULTATION, row.id)
     hidden = f'{{ consultations {{ totalCount }} consultation(id: "{name}") {{ id }} }}'
+    decisions = "{ routingDecisions { nodes { query } } }"
     assert await parley.run(hidden, role=Role.AGENT) == {"consultations": {"totalCount": 0}, "consultation": None}
+    assert await parley.run(decisions, role=Role.AGENT) == {"routingDecisions": {"nodes": []}}
+    assert len((await parley.run(decisions, role=Role.ANALYST))["routingDecisions"]["nodes"]) == 1
     queue = await parley.run("{ attention { nodes { id kind options consultation { id question } } } }")
     (item,) = queue["attention"]["nodes"]
     assert (item["kind"], item["options"]) == ("ESCALATION", ["answer", "redirect", "close"])
@@ -165,6 +168,7 @@ async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, de
     second = await run(parley, decide, Role.OPERATOR, attentionId=item["id"], option="close")
     assert second["code"] == "ALREADY_ANSWERED"
     assert (await parley.run(hidden, role=Role.AGENT))["consultations"] == {"totalCount": 1}
+    assert len((await parley.run(decisions, role=Role.AGENT))["routingDecisions"]["nodes"]) == 1
     await luke_sees_the_work_for_his_own_questions_and_answers_only(parley, consultations)
     await parley.settled()
     kinds = "[CONSULTATION_ESCALATED, CONSULTATION_REDIRECTED]"

@@ -129,6 +129,16 @@ async def test_other_documents_are_refused(exports: Exports) -> None:
     assert await exports.refusal(f"{{ agents {{ nodes {{ {inner} }} }} }}") == (422, "COST_LIMIT_EXCEEDED")
 
 
+async def test_field_that_cannot_be_exported_is_named(exports: Exports) -> None:
+    for selected, field in (
+        ("explanation", "RoutingDecision.explanation"),
+        ("policy { id } candidates { nodes { explanation } }", "RoutingCandidate.explanation"),
+    ):
+        answer = await exports.post(f"{{ routingDecisions {{ nodes {{ id {selected} }} }} }}")
+        [error] = answer.json()["errors"]
+        assert error["message"] == f"{field} is not read from the database alone. Leave it out."
+
+
 async def test_rights(parley: Parley, exports: Exports) -> None:
     for role in Role:
         refused = role is Role.AGENT

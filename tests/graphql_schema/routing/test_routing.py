@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 from graphql import get_named_type, is_leaf_type
+from strawberry.utils.str_converters import to_snake_case
 
 from app.auth.roles import Role
 from app.events.cursor import decode
@@ -154,8 +155,66 @@ async def test_why_not_and_explanation_read_well(gated: Parley) -> None:
     assert first["luke"] == {"selected": True, "explanation": "Luke was selected, in place 1."}
     assert second["kyra"]["place"] is None
     assert second["kyra"]["explanation"] == (
-        "Kyra was no candidate: it was not active when this was decided. It is paused now."
+        "Kyra was no candidate: it was not active when this was decided, or it was left out, as one that asks or that "
+        "was removed from the conversation is. It is paused now."
     )
+
+
+async def test_why_not_of_nobody_leaves_the_decision_readable(gated: Parley) -> None:
+    decided = await route(gated, text="A code review, please")
+    asked = "query ($id: ID!, $who: ID!) { routingDecision(id: $id) { reason whyNot(agentId: $who) { place } } }"
+
+    for who, code in ((to_global(Prefix.AGENT, gated.other.luke.id), "NOT_FOUND"), ("luke", "INVALID_INPUT")):
+        answer = await gated.post(asked, {"id": decided["decision"]["id"], "who": who})
+        assert answer.json()["data"] == {"routingDecision": {"reason": "SKILL_MATCH", "whyNot": None}}
+        [error] = answer.json()["errors"]
+        assert (error["path"], error["extensions"]["code"]) == (["routingDecision", "whyNot"], code)
+
+
+async def test_default_agent_and_every_rating_are_read_with_a_decision(gated: Parley) -> None:
+    decided = await route(gated, text="A code review, please")
+    rate = """mutation ($id: ID!, $stars: Int!, $rater: String!, $why: String!) {
+      rateResponse(input: {decisionId: $id, stars: $stars, rater: $rater, comment: $why}) { __typename }
+    }"""
+    for stars, rater, why in ((5, "eva", "First."), (1, "max", "Too late."), (4, "eva", "To the point.")):
+        known = {"id": decided["decision"]["id"], "stars": stars, "rater": rater, "why": why}
+        await gated.run(rate, known, role=Role.INTEGRATOR)
+
+    asked = """query ($id: ID!) { routingDecision(id: $id) {
+      rating defaultAgentId defaultAgent { id slug }
+      ratings(orderBy: [{field: STARS, direction: DESC}]) {
+        nodes { stars comment ratedBy agent { slug } } aggregates { stars { mean } }
+      }
+    } routingDecisions(where: {ratings: {some: {stars: {lte: 2}}}}) { totalCount } }"""
+    found = await gated.run(asked, {"id": decided["decision"]["id"]}, role=Role.ANALYST)
+
+    kyra = to_global(Prefix.AGENT, gated.home.kyra.id)
+    assert found["routingDecision"] == {
+        "rating": 0.375,
+        "defaultAgentId": kyra,
+        "defaultAgent": {"id": kyra, "slug": "kyra"},
+        "ratings": {
+            "nodes": [
+                {"stars": 4, "comment": "To the point.", "ratedBy": "eva", "agent": {"slug": "luke"}},
+                {"stars": 1, "comment": "Too late.", "ratedBy": "max", "agent": {"slug": "luke"}},
+            ],
+            "aggregates": {"stars": {"mean": 2.5}},
+        },
+    }
+    assert found["routingDecisions"]["totalCount"] == 1
+
+
+async def test_router_that_keeps_the_current_agent_says_so(gated: Parley) -> None:
+    off = "mutation { setFeatureFlags(input: {flags: [{flag: EXPERT_GATE, enabled: false}]}) { __typename } }"
+    await gated.run(off)
+    luke, kyra = gated.home.agent_id, to_global(Prefix.AGENT, gated.home.kyra.id)
+    kept = await route(gated, text="A code review, please", currentAgentId=luke)
+    asked = "query ($id: ID!, $a: ID!) { routingDecision(id: $id) { explanation whyNot(agentId: $a) { explanation } } }"
+
+    found = (await gated.run(asked, {"id": kept["decision"]["id"], "a": kyra}))["routingDecision"]
+
+    assert found["explanation"].startswith("Luke answers. Luke has the conversation, and its skills match: ")
+    assert "Luke had the conversation" in found["whyNot"]["explanation"]
 
 
 async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
@@ -219,6 +278,33 @@ async def test_both_exits_and_every_page_show_the_same(gated: Parley) -> None:
     assert planned[1]["confidence"] == 1
     assert planned[0]["confidence"] == planned[0]["candidates"]["nodes"][0]["overall"]
     assert [page["nodes"][0]["id"] for page in pages] == [made[1], made[0], made[2]]
+
+
+async def test_every_logged_column_filters_orders_and_pages(gated: Parley) -> None:
+    texts = ("A code review, please", "@kyra " + "x" * 9_994, "What is the capital of France?")
+    made = {(await route(gated, text=text))["decision"]["id"] for text in texts}
+    types: Any = schema._schema.type_map
+    logged = [
+        name
+        for name, field in types["RoutingDecision"].fields.items()
+        if is_leaf_type(get_named_type(field.type)) and name not in ("id", "explanation")
+    ]
+    paged = """query ($after: Cursor, $by: RoutingDecisionOrderField!) {
+      routingDecisions(first: 1, after: $after, orderBy: [{field: $by, direction: DESC}]) {
+        nodes { id } pageInfo { endCursor hasNextPage }
+      }
+    }"""
+
+    assert set(logged) <= set(types["RoutingDecisionFilter"].fields)
+    for name in logged:
+        found: list[str] = []
+        after, more = None, True
+        while more:
+            known = {"after": after, "by": to_snake_case(name).upper()}
+            page = (await gated.run(paged, known, role=Role.ANALYST))["routingDecisions"]
+            found += [node["id"] for node in page["nodes"]]
+            after, more = page["pageInfo"]["endCursor"], page["pageInfo"]["hasNextPage"]
+        assert (len(found), set(found)) == (3, made), name
 
 
 def _finding(where: str) -> str:
@@ -301,4 +387,4 @@ async def test_stream_tells_of_decisions_and_of_fallbacks_alone(gated: Parley, c
     assert seen["all"][-2:] == ["ROUTING_FELL_BACK", "ROUTING_RATED"]
     assert seen["fallbacks"] == ["ROUTING_FELL_BACK"]
     assert seen["luke"][-1:] == ["ROUTING_RATED"]
-    assert fallen["decision"]["warning"].startswith("No agent's skills match")
+    assert fallen["decision"]["warning"].startswith("No agent matches")

@@ -9,9 +9,11 @@ from typing import Any
 
 import asyncpg
 import pytest
+from sqlalchemy import update
 
 from app.auth.roles import Role
-from app.ids import Prefix, to_global
+from app.ids import Prefix, new_id, to_global
+from app.routing.models import RoutingDecision
 from app.routing.score import Candidate, Signals, Weights
 from app.routing.select import Policy
 from graphql_schema.routing.simulation import COST
@@ -79,14 +81,32 @@ async def test_analyst_sees_what_other_weights_would_change(parley: Parley) -> N
     assert elsewhere["simulateRouting"]["replayed"] == 0
 
 
+async def test_agents_key_replays_only_decisions_that_it_reads(parley: Parley) -> None:
+    decisions = await add_decisions(parley)
+    async with parley.transaction() as session:
+        of_others = update(RoutingDecision).where(RoutingDecision.id == decisions.made[0].id)
+        await session.execute(of_others.values(conversation_id=new_id()))
+
+    whole = (await parley.run(ALL % FREE, role=Role.AGENT))["simulateRouting"]
+    filtered = (await parley.run(ALL % f"{FREE}, where: {{}}", role=Role.AGENT))["simulateRouting"]
+
+    assert [one["query"] for one in whole["examples"]] == ["question 3", "question 2"]
+    assert whole["replayed"] == 3
+    assert filtered == whole
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "said"),
     [
         (FREE.replace("0.7", "0.8"), "INVALID_INPUT", "weights: must sum to 1"),
+        (FREE.replace("skillMatch: 0.1", "skillMatch: -1"), "INVALID_INPUT", "weights.skillMatch: must be a number"),
+        (FREE.replace("0.7", "1e999"), "INVALID_INPUT", "weights.loadBalance: must be a number from 0 to 1"),
+        (FREE.replace("0.7", "NaN"), "GRAPHQL_VALIDATION_FAILED", "Float cannot represent non numeric value: NaN"),
+        ("skillFloor: 1.01", "INVALID_INPUT", "skillFloor: must be a number"),
         ("threshold: 1.01", "INVALID_INPUT", "threshold"),
         ("k: 21", "INVALID_INPUT", "k: must be 1 to 20"),
         ("examples: 51", "INVALID_INPUT", "examples: must be 0 to 50"),
-        ('where: {selectedAgentId: {eq: "x"}}', "INVALID_INPUT", "is not an id"),
+        ('where: {selectedAgentId: {eq: "x"}}', "INVALID_INPUT", "selectedAgentId: 'x' is not an id"),
         ("where: " + "{not: " * 12 + "{}" + "}" * 12, "INVALID_ARGUMENT", "nested"),
     ],
 )
@@ -95,12 +115,15 @@ async def test_nonsense_is_refused(parley: Parley, asked: str, code: str, said: 
 
     assert error["extensions"]["code"] == code
     assert said in error["message"]
+    for problem in error["extensions"].get("problems", []):
+        assert error["message"] == f"{problem['path']}: {problem['message']}"
 
 
 async def test_one_operation_holds_one_simulation(parley: Parley) -> None:
     [error] = await parley.errors("{ a: simulateRouting { flips } b: simulateRouting { flips } }")
 
     assert (error["extensions"]["code"], error["extensions"]["value"]) == ("COST_LIMIT_EXCEEDED", 2 * COST)
+    assert error["message"].startswith("This operation costs 12000 points")  # not rows: it has none
 
 
 async def until_running(watch: asyncpg.Connection[Any], count: int) -> None:
