@@ -69,7 +69,7 @@ class Lexicon:
         """A row a text: the subjects of its words, and of the sentences that its vector is near to. Those are English,
         and near to another language are the ones about languages: they count by how much of the text is `english`."""
         vectors = self._embedder.embed_now(texts)
-        near: Floats = (vectors - self._middle) @ self._senses
+        near = ((vectors - self._middle) @ self._senses).astype(np.float32, copy=False)
         near[~vectors.any(axis=1)] = 0
         return unit(subjects + np.float32(SENSE * english) * unit(near))
 
