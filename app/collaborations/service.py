@@ -32,8 +32,8 @@ from app.config import Settings
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
+from app.tasks.availability import refuse_inactive
 from app.tasks.errors import AgentUnavailable, AuthorityExceeded, UnavailableReason
-from app.tasks.service import refuse_inactive
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 

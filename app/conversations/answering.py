@@ -52,8 +52,8 @@ from app.routing.models import RoutingCandidate, RoutingOutcome
 from app.routing.select import Strategy
 from app.tasks import assignment
 from app.tasks.assignment import Assignment
-from app.tasks.delegation import TaskSpec, parse_task
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus, TaskType
+from app.tasks.spec import TaskSpec, parse_task
 
 _STATUS = {
     TaskStatus.COMPLETED: ContributionStatus.COMPLETED,

@@ -23,7 +23,7 @@ from app.events.log import SYSTEM, Actor
 from app.ids import Prefix, to_global
 from app.routing import overrides
 from app.routing.models import RoutingDecision
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 
 MAX_REASON = 400  # leaves room to say who decided
 

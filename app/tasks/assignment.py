@@ -21,13 +21,14 @@ from app.events.log import Actor
 from app.ids import new_id
 from app.redaction import Redaction
 from app.tasks import transitions
-from app.tasks.delegation import TaskSpec
+from app.tasks.availability import refuse_inactive
 from app.tasks.ending import end, lock_all
 from app.tasks.failures import Failure
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
+from app.tasks.priority import due_at
 from app.tasks.retry_policy import FailureCode
-from app.tasks.service import due_at, refuse_inactive, row_of
+from app.tasks.spec import TaskSpec, row_of
 from app.teams.models import Team
 
 

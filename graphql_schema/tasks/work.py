@@ -16,9 +16,9 @@ from app.contracts.documents import require_document
 from app.errors import InvalidInput, Unavailable
 from app.ids import Prefix, from_global
 from app.tasks import queries, tool_calls, transitions
-from app.tasks.delegation import MAX_ARTIFACTS, Reference
 from app.tasks.failures import Failure, ReportedFailure, Usage
 from app.tasks.models import TaskType
+from app.tasks.spec import MAX_ARTIFACTS, Reference
 from app.tasks.tool_calls import ToolCallSpec
 from app.tasks.transitions import LEASE_S
 from graphql_schema.context import Context

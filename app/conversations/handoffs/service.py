@@ -32,7 +32,7 @@ from app.memories import service as memories
 from app.memories.errors import MemoryFull
 from app.memories.models import MAX_TEXT, MemoryKind
 from app.memories.service import Source
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 
 TIMEOUT_S = range(1, 86_401)
 
