@@ -27,8 +27,9 @@ from app.consultations.spec import what_to_redact
 from app.errors import Conflict, InvalidInput, check_text
 from app.events.log import SYSTEM, Actor
 from app.redaction import redact
-from app.tasks import dead_letters, questions, revival, transitions
+from app.tasks import dead_letters, questions, revival
 from app.tasks.dead_letters import REPLAY
+from app.tasks.locks import locked
 from app.tasks.redacting import without_secrets
 from app.teams import service as teams
 from app.teams.models import MOST_BUDGET_USD
@@ -126,7 +127,7 @@ async def _close(
     """A task that waits is locked first and goes on in the same transaction."""
     task = None
     if item.holds_task and item.task_id is not None:
-        task, at = await transitions.locked(session, team_id=item.team_id, task_id=item.task_id)
+        task, at = await locked(session, team_id=item.team_id, task_id=item.task_id)
         text = without_secrets(task, text)
     item = await attention.locked_open(session, team_id=item.team_id, item_id=item.id)
     attention.close(session, item, state, option=option, answer=text, actor=actor)

@@ -20,10 +20,10 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
 from app.redaction import Redaction
-from app.tasks import transitions
 from app.tasks.availability import refuse_inactive
-from app.tasks.ending import end, lock_all
+from app.tasks.ending import end
 from app.tasks.failures import Failure
+from app.tasks.locks import lock_all, locked
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.priority import due_at
@@ -92,7 +92,7 @@ async def call_off(
 ) -> None:
     """Cancel what is still open of an agent's own work, and all below it."""
     for task_id in await _hold_trees(session, team_id, task_ids):
-        task, at = await transitions.locked(session, team_id=team_id, task_id=task_id)
+        task, at = await locked(session, team_id=team_id, task_id=task_id)
         if task.status in OPEN:
             failure = Failure(FailureCode.CANCELLED, reason)
             await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)

@@ -30,6 +30,7 @@ from app.errors import Conflict
 from app.events.log import Actor
 from app.tasks import transitions
 from app.tasks.failures import NOTHING, Usage
+from app.tasks.locks import held
 from app.tasks.models import Task
 from app.tasks.redacting import without_secrets
 
@@ -112,7 +113,7 @@ async def ask_from_task(
 
     No item: the task was past its time or its limits and has ended. Raises ClaimLost, Conflict or NotFound.
     """
-    task, attempt, at = await transitions.held(
+    task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
     if task.redacts is not None:

@@ -23,6 +23,7 @@ from app.tasks import dead_letters, dependencies
 from app.tasks.availability import refuse_unavailable
 from app.tasks.chain import authority_of, chain_above
 from app.tasks.delegation import check_askers, check_chain
+from app.tasks.locks import locked
 from app.tasks.models import (
     OPEN,
     AttemptOutcome,
@@ -38,7 +39,7 @@ from app.tasks.priority import due_at
 from app.tasks.retry_policy import ATTEMPTS
 from app.tasks.service import Delegation, delegate, permitted_caps
 from app.tasks.spec import parse_task
-from app.tasks.transitions import locked, requeued, take_back
+from app.tasks.transitions import requeued, take_back
 from app.tasks.waits import askers_of
 
 

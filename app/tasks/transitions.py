@@ -23,12 +23,11 @@ from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
 from app.errands import service as errands
 from app.errands.models import ErrandKind
-from app.errors import Conflict, Forbidden, NotFound
+from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
 from app.tasks.ending import NO_COST, end, end_below
-from app.tasks.errors import ClaimLost
 from app.tasks.failures import (
     AGENT_ARCHIVED,
     LEASE_EXPIRED,
@@ -40,6 +39,7 @@ from app.tasks.failures import (
     output_unfit,
     over_limit,
 )
+from app.tasks.locks import held, locked, not_yours
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus, TaskType
 from app.tasks.narration import tell, used
 from app.tasks.redacting import without_secrets
@@ -93,33 +93,6 @@ def _take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, acto
     if task.purpose is TaskPurpose.CONSULTATION:
         errands.ask(session, ErrandKind.TASK_BEGUN, team_id=task.team_id, subject_id=task.id)
     return task
-
-
-async def held(
-    session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, agent_id: UUID | None = None
-) -> tuple[Task, TaskAttempt, datetime]:
-    """A claimed task, locked, with its attempt; raises ClaimLost. `agent_id`: the caller acts as this agent only."""
-    task, at = await locked(session, team_id=team_id, task_id=task_id)
-    if agent_id is not None and task.assignee_id != agent_id:
-        raise _not_yours()
-    if task.status is not TaskStatus.IN_PROGRESS or task.claim_token != claim_token:
-        raise ClaimLost
-    return task, await attempts.current(session, task), at
-
-
-async def locked(
-    session: AsyncSession, *, team_id: UUID, task_id: UUID, skip_locked: bool = False
-) -> tuple[Task, datetime]:
-    statement = (
-        select(Task, func.clock_timestamp())
-        .where(Task.team_id == team_id, Task.id == task_id)
-        .with_for_update(key_share=True, skip_locked=skip_locked)
-    )
-    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
-    if row is None:
-        raise NotFound("There is no such task in this team.")
-    task, at = row
-    return task, at
 
 
 async def heartbeat(
@@ -279,7 +252,7 @@ async def cancel(
     """Stop an open task and all open work below it. An agent may cancel only what it has delegated itself."""
     task, at = await locked(session, team_id=team_id, task_id=task_id)
     if agent_id is not None and task.creator_id != agent_id:
-        raise _not_yours()
+        raise not_yours()
     if task.status not in OPEN:
         raise Conflict(f"This task has already ended ({task.status.name}).")
     failure = Failure(FailureCode.CANCELLED, reason or "It was cancelled.")
@@ -405,9 +378,3 @@ def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> Non
     told = {"attempt": task.attempts_made, "readyAt": task.ready_at.isoformat(), **why}
     tell(session, EventKind.TASK_REQUEUED, task, actor, **told)
     remember_bell(session, Bell.WORK)
-
-
-def _not_yours() -> Forbidden:
-    return Forbidden(
-        "This key acts as one agent and may change only that agent's own tasks.", permission="WORK_TASKS", roles=[]
-    )
