@@ -6,14 +6,14 @@ Locks are taken in one order: the team's turn for waits, the assignee's row, tas
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
@@ -21,12 +21,11 @@ from app.attention import service as attention
 from app.budgets import service as budgets
 from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
+from app.tasks.claiming import LEASE_S, take
 from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.failures import (
     AGENT_ARCHIVED,
@@ -40,59 +39,10 @@ from app.tasks.failures import (
     over_limit,
 )
 from app.tasks.locks import held, locked, not_yours
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus, TaskType
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus
 from app.tasks.narration import tell, used
 from app.tasks.redacting import without_secrets
 from app.tasks.retry_policy import FailureCode, retry_after
-
-LEASE_S = range(5, 301)
-
-
-async def claim(
-    session: AsyncSession,
-    *,
-    team_id: UUID,
-    agent_id: UUID,
-    types: Collection[TaskType] | None,
-    lease_s: int,
-    actor: Actor,
-) -> Task | None:
-    """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
-    statement = _due().where(Task.team_id == team_id, Task.assignee_id == agent_id)
-    if types is not None:
-        statement = statement.where(Task.type.in_(types))
-    rows = await session.execute(statement)
-    return next((_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows), None)
-
-
-def _due() -> Select[Task, datetime]:
-    statement = (
-        select(Task, func.clock_timestamp())
-        .join(Agent, Agent.id == Task.assignee_id)
-        .where(
-            Task.status == TaskStatus.PENDING,
-            Task.waiting_for == 0,
-            Task.ready_at <= func.clock_timestamp(),
-            Agent.status == AgentStatus.ACTIVE,
-        )
-        .order_by(Task.due_at, Task.id)
-        .limit(1)
-        .with_for_update(of=Task, key_share=True, skip_locked=True)
-    )
-    return statement.execution_options(populate_existing=True)
-
-
-def _take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, actor: Actor) -> Task:
-    task.status, task.claim_token = TaskStatus.IN_PROGRESS, uuid4()
-    task.attempts_made += 1
-    task.started_at = task.started_at or at
-    task.lease_until = at + timedelta(seconds=lease_s)
-    task.deadline = at + timedelta(seconds=task.timeout_s)
-    attempts.open_attempt(session, task)
-    tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
-    if task.purpose is TaskPurpose.CONSULTATION:
-        errands.ask(session, ErrandKind.TASK_BEGUN, team_id=task.team_id, subject_id=task.id)
-    return task
 
 
 async def heartbeat(
@@ -179,7 +129,7 @@ async def submit(
         if task.waiting_for:
             await attention.withdraw_of_task(session, task.id, actor=actor)
             task.waiting_for = 0
-        _take(session, task, at, lease_s=LEASE_S[0], actor=actor)
+        take(session, task, at, lease_s=LEASE_S[0], actor=actor)
         await session.flush()
     assert task.claim_token is not None
     return await complete(

@@ -15,12 +15,12 @@ from app.auth.roles import Permission
 from app.contracts.documents import require_document
 from app.errors import InvalidInput, Unavailable
 from app.ids import Prefix, from_global
-from app.tasks import queries, tool_calls, transitions
+from app.tasks import claiming, queries, tool_calls, transitions
+from app.tasks.claiming import LEASE_S
 from app.tasks.failures import Failure, ReportedFailure, Usage
 from app.tasks.models import TaskType
 from app.tasks.spec import MAX_ARTIFACTS, Reference
 from app.tasks.tool_calls import ToolCallSpec
-from app.tasks.transitions import LEASE_S
 from graphql_schema.context import Context
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
@@ -203,7 +203,7 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
 async def claim_task(work: Work, input: ClaimTaskInput) -> ClaimTaskPayload:
     agent_id, lease_s = _worker_id(work.context, input), _lease(input.lease_seconds)
     await queries.require_runtime(work.session, team_id=work.team_id, agent_id=agent_id, runtime=AgentRuntime.EXTERNAL)
-    task = await transitions.claim(
+    task = await claiming.claim(
         work.session, team_id=work.team_id, agent_id=agent_id, types=input.types, lease_s=lease_s, actor=work.actor
     )
     if task is None:
