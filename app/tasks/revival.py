@@ -36,10 +36,10 @@ from app.tasks.models import (
 )
 from app.tasks.narration import tell
 from app.tasks.priority import due_at
+from app.tasks.requeueing import requeued, take_back
 from app.tasks.retry_policy import ATTEMPTS
 from app.tasks.service import Delegation, delegate, permitted_caps
 from app.tasks.spec import parse_task
-from app.tasks.transitions import requeued, take_back
 from app.tasks.waits import askers_of
 
 

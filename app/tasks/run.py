@@ -15,7 +15,7 @@ from app.agents import service as agents
 from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import Actor
-from app.tasks import transitions
+from app.tasks import requeueing, transitions
 from app.tasks.failures import NOTHING, Failure, Usage
 from app.tasks.models import Task, TaskStatus
 
@@ -103,7 +103,7 @@ class Run:
             await asyncio.sleep(0.05)
 
     async def release(self) -> None:
-        await self.write(transitions.release)
+        await self.write(requeueing.release)
 
     async def write(self, change: Callable[..., Awaitable[T]], **what: Any) -> T:
         """While the database is away it is tried again: what was done must not be lost. So a change may come twice,

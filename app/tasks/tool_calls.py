@@ -21,7 +21,7 @@ from app.tasks.locks import held
 from app.tasks.models import Task, ToolCall
 from app.tasks.narration import tell
 from app.tasks.redacting import without_secrets
-from app.tasks.transitions import fail_attempt
+from app.tasks.requeueing import fail_attempt
 
 
 class ToolCallSpec(Strict):

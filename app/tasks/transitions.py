@@ -5,11 +5,8 @@ Locks are taken in one order: the team's turn for waits, the assignee's row, tas
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,13 +17,11 @@ from app.agents.models import Agent, AgentStatus
 from app.attention import service as attention
 from app.budgets import service as budgets
 from app.contracts import service as contracts
-from app.db.transaction import Bell, remember_bell
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
-from app.tasks import attempts, dead_letters
 from app.tasks.claiming import LEASE_S, take
-from app.tasks.ending import NO_COST, end, end_below
+from app.tasks.ending import end
 from app.tasks.failures import (
     AGENT_ARCHIVED,
     LEASE_EXPIRED,
@@ -36,13 +31,13 @@ from app.tasks.failures import (
     Usage,
     contract_violated,
     output_unfit,
-    over_limit,
 )
 from app.tasks.locks import held, locked, not_yours
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus
+from app.tasks.models import OPEN, AttemptOutcome, Task, TaskStatus
 from app.tasks.narration import tell, used
 from app.tasks.redacting import without_secrets
-from app.tasks.retry_policy import FailureCode, retry_after
+from app.tasks.requeueing import bury, fail_attempt, stopped_by_limits
+from app.tasks.retry_policy import FailureCode
 
 
 async def heartbeat(
@@ -64,7 +59,7 @@ async def heartbeat(
     news = progress is not None and without_secrets(task, progress) != task.progress
     if progress is not None:
         task.progress = without_secrets(task, progress)
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if stopped:
         return task
     task.lease_until = at + timedelta(seconds=lease_s)
@@ -93,7 +88,7 @@ async def complete(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if stopped:
         return task
     violation = await _violation(session, task, output)
@@ -159,7 +154,7 @@ async def fail(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if not stopped:
         await fail_attempt(session, task, failure, at=at, actor=actor, cost=cost)
     return task
@@ -192,7 +187,7 @@ async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID
     if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
         return False
     await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
-    await _bury(session, task, AGENT_ARCHIVED, SYSTEM)
+    await bury(session, task, AGENT_ARCHIVED, SYSTEM)
     return True
 
 
@@ -210,70 +205,6 @@ async def cancel(
     return task
 
 
-async def release(session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, actor: Actor) -> None:
-    """Give a claimed task back unfinished, at once and without counting the attempt: whoever ran it has to stop."""
-    task, _, at = await held(session, team_id=team_id, task_id=task_id, claim_token=claim_token)
-    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
-    task.ready_at = at
-    task.attempts_allowed += 1
-    requeued(session, task, actor, reason="The worker that ran it stops.")
-
-
-async def put_aside(
-    session: AsyncSession, task: Task, attempt: TaskAttempt, *, at: datetime, actor: Actor, usage: Usage
-) -> bool:
-    """A held task waits for something outside: pending at no cost of an attempt, and not to be claimed before
-    `take_up_again`. False: it was past its time or its limits and has ended instead."""
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
-    if stopped:
-        return False
-    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None, cost=cost)
-    task.waiting_for += 1
-    task.attempts_allowed += 1
-    tell(session, EventKind.TASK_PUT_ASIDE, task, actor, attempt=task.attempts_made, **used(task))
-    return True
-
-
-def take_up_again(session: AsyncSession, task: Task, *, at: datetime, actor: Actor, reason: str) -> None:
-    """What a locked task was put aside for has come."""
-    if task.status is TaskStatus.PENDING and task.waiting_for:
-        task.waiting_for, task.ready_at = task.waiting_for - 1, at
-        requeued(session, task, actor, reason=reason)
-
-
-async def take_back(
-    session: AsyncSession,
-    task: Task,
-    *,
-    at: datetime,
-    actor: Actor,
-    outcome: AttemptOutcome,
-    failure: Failure | None,
-    cost: Decimal = NO_COST,
-) -> None:
-    """From in progress to pending: the claim counts no more, and what the attempt had delegated is cancelled."""
-    await end_below(session, task, at=at, actor=actor, cost=cost)
-    attempts.close(await attempts.current(session, task), outcome, at, failure)
-    task.status = TaskStatus.PENDING
-    task.claim_token = task.lease_until = task.deadline = None
-
-
-async def _stopped(
-    session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage, at: datetime, actor: Actor
-) -> tuple[bool, Decimal]:
-    """Whether the task had to be ended, being past its time or its limits; and the cost that is still to be charged."""
-    within, cost = await attempts.report(session, task, attempt, usage)
-    if task.deadline is not None and task.deadline <= at:
-        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT, cost=cost)
-        return True, NO_COST
-    if not within:
-        tokens = attempt.tokens_used > task.max_tokens
-        what = f"{attempt.tokens_used} of {task.max_tokens} tokens (maxTokens)" if tokens else "its budget (budgetUsd)"
-        await fail_attempt(session, task, over_limit(what), at=at, actor=actor, cost=cost)
-        return True, NO_COST
-    return False, cost
-
-
 async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] | None) -> Failure | None:
     if task.output_schema is not None:
         problems = await contracts.problems_with(task.output_schema, output)
@@ -283,48 +214,3 @@ async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] |
     contract = await contracts.by_id(session, task.contract_id)
     problems = await contracts.output_problems(contract, output)
     return contract_violated(contract.name, contract.version, problems) if problems else None
-
-
-async def fail_attempt(
-    session: AsyncSession,
-    task: Task,
-    failure: Failure,
-    *,
-    at: datetime,
-    actor: Actor,
-    outcome: AttemptOutcome = AttemptOutcome.FAILED,
-    cost: Decimal = NO_COST,
-) -> None:
-    """Try again after a wait when that may help, else fail for good."""
-    failure = replace(failure, message=without_secrets(task, failure.message))
-    again = retry_after(
-        code=failure.code,
-        may_pass=failure.may_pass,
-        made=task.attempts_made,
-        allowed=task.attempts_allowed,
-        chance=random.random(),
-        asked=failure.wait,
-        waits=task.waits,
-    )
-    if again is None:
-        await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
-        await _bury(session, task, failure, actor)
-        return
-    await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
-    task.ready_at = at + again.wait
-    task.attempts_allowed += again.free
-    task.waits += again.free
-    requeued(session, task, actor, errorCode=failure.code, error=failure.message)
-
-
-async def _bury(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> None:
-    """A person decides on what failed for good; on an agent's own work whoever ordered it does."""
-    if task.purpose is TaskPurpose.DELEGATION:
-        await dead_letters.open_letter(session, task, failure, actor)
-
-
-def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:
-    """Tell that a task is pending again, from when on, and wake the workers."""
-    told = {"attempt": task.attempts_made, "readyAt": task.ready_at.isoformat(), **why}
-    tell(session, EventKind.TASK_REQUEUED, task, actor, **told)
-    remember_bell(session, Bell.WORK)
