@@ -1,6 +1,6 @@
-"""Every change of a task's state: one function each, under the task's row lock, fenced by the claim where one is due.
-
-Locks are taken in one order: the team's turn for waits, the assignee's row, tasks by id, budget accounts upwards.
+"""What whoever works on a task, or ordered it, does to it: one function each, under the task's row lock, fenced by the
+claim where one is due. How it is taken is in `claiming`, how it goes back in `requeueing`, what its end entails in
+`ending`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,17 @@ from app.agents.models import Agent, AgentStatus
 from app.attention import service as attention
 from app.budgets import service as budgets
 from app.contracts import service as contracts
-from app.errors import Conflict, NotFound
+from app.errors import Conflict
 from app.events.kinds import EventKind
-from app.events.log import SYSTEM, Actor
+from app.events.log import Actor
 from app.tasks.claiming import LEASE_S, take
 from app.tasks.ending import end
-from app.tasks.failures import (
-    AGENT_ARCHIVED,
-    LEASE_EXPIRED,
-    NOTHING,
-    TIMED_OUT,
-    Failure,
-    Usage,
-    contract_violated,
-    output_unfit,
-)
+from app.tasks.failures import NOTHING, Failure, Usage, contract_violated, output_unfit
 from app.tasks.locks import held, locked, not_yours
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskStatus
+from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import tell, used
 from app.tasks.redacting import without_secrets
-from app.tasks.requeueing import bury, fail_attempt, stopped_by_limits
+from app.tasks.requeueing import fail_attempt, stopped_by_limits
 from app.tasks.retry_policy import FailureCode
 
 
@@ -158,37 +149,6 @@ async def fail(
     if not stopped:
         await fail_attempt(session, task, failure, at=at, actor=actor, cost=cost)
     return task
-
-
-async def end_overdue(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
-    """What the sweeper found: time out past the deadline, or give up the attempt whose lease ran out."""
-    try:
-        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
-    except NotFound:  # held by whoever is just now changing it
-        return False
-    if task.status is not TaskStatus.IN_PROGRESS or task.deadline is None or task.lease_until is None:
-        return False
-    if task.deadline <= at:
-        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT)
-    elif task.lease_until <= at:
-        await fail_attempt(session, task, LEASE_EXPIRED, at=at, actor=SYSTEM, outcome=AttemptOutcome.LOST)
-    else:
-        return False
-    return True
-
-
-async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
-    """What the sweeper found: a pending task whose agent was archived. Nobody will ever take it."""
-    try:
-        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
-    except NotFound:
-        return False
-    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
-    if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
-        return False
-    await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
-    await bury(session, task, AGENT_ARCHIVED, SYSTEM)
-    return True
 
 
 async def cancel(
