@@ -16,16 +16,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents.models import Agent, AgentStatus
 from app.attention import service as attention
 from app.budgets import service as budgets
-from app.contracts import service as contracts
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
+from app.tasks import outputs
 from app.tasks.claiming import LEASE_S, take
 from app.tasks.ending import end
-from app.tasks.failures import NOTHING, Failure, Usage, contract_violated, output_unfit
+from app.tasks.failures import NOTHING, Failure, Usage
 from app.tasks.locks import held, locked, not_yours
 from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import tell, used
+from app.tasks.outputs import Checked
 from app.tasks.redacting import without_secrets
 from app.tasks.requeueing import fail_attempt, stopped_by_limits
 from app.tasks.retry_policy import FailureCode
@@ -74,17 +75,20 @@ async def complete(
     artifacts: Sequence[str] = (),
     usage: Usage = NOTHING,
     agent_id: UUID | None = None,
+    checked: Checked | None = None,
 ) -> Task:
-    """End with a result. An output that does not fit the task's contract is a failed attempt, as the answer shows."""
+    """End with a result. An output that does not fit the task's contract is a failed attempt, as the answer shows.
+    `checked` is what was found of it before; without that it is checked here."""
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
     stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if stopped:
         return task
-    violation = await _violation(session, task, output)
-    if violation is not None:
-        await fail_attempt(session, task, violation, at=at, actor=actor, cost=cost)
+    if checked is None or not checked.counts_for(task, output):
+        checked = await outputs.checked_now(session, task, output)
+    if checked.violation is not None:
+        await fail_attempt(session, task, checked.violation, at=at, actor=actor, cost=cost)
         return task
     task.result, task.output = without_secrets(task, result), without_secrets(task, output)
     task.result_artifacts = without_secrets(task, list(artifacts))
@@ -163,14 +167,3 @@ async def cancel(
     failure = Failure(FailureCode.CANCELLED, reason or "It was cancelled.")
     await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)
     return task
-
-
-async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] | None) -> Failure | None:
-    if task.output_schema is not None:
-        problems = await contracts.problems_with(task.output_schema, output)
-        return output_unfit(problems) if problems else None
-    if task.contract_id is None:
-        return None
-    contract = await contracts.by_id(session, task.contract_id)
-    problems = await contracts.output_problems(contract, output)
-    return contract_violated(contract.name, contract.version, problems) if problems else None

@@ -15,10 +15,11 @@ from app.auth.roles import Permission
 from app.contracts.documents import require_document
 from app.errors import InvalidInput, Unavailable
 from app.ids import Prefix, from_global
-from app.tasks import claiming, queries, tool_calls, transitions
+from app.tasks import claiming, outputs, queries, tool_calls, transitions
 from app.tasks.claiming import LEASE_S
 from app.tasks.failures import Failure, ReportedFailure, Usage
 from app.tasks.models import TaskType
+from app.tasks.outputs import Checked
 from app.tasks.spec import MAX_ARTIFACTS, Reference
 from app.tasks.tool_calls import ToolCallSpec
 from graphql_schema.context import Context
@@ -238,12 +239,26 @@ async def record_tool_call(work: Work, input: RecordToolCallInput) -> ToolCallPa
     return ToolCallPayload(tool_call=kept.id, task=task.id)  # type: ignore[arg-type]
 
 
+async def _check_output(context: Context, input: CompleteTaskInput) -> Checked | None:
+    if input.output is None:
+        return None
+    async with context.services.transaction() as session:
+        required = await outputs.required_by(
+            session,
+            team_id=context.principal.team_id,
+            task_id=from_global(Prefix.TASK, input.task_id, path="taskId"),
+            claim_token=uuid_of(input.claim_token, path="claimToken"),
+        )
+    return await outputs.check(required, require_document("output", input.output)) if required else None
+
+
 @mutation(
     "Ends a task with its result, settles its budget, and cancels what it left open below it. A result that comes "
     "after the task's time or beyond its limits does not count, and one whose output does not fit the task's contract "
     "fails it: look at its status.",
     needs=Permission.WORK_TASKS,
     refusals=(NotFound, ClaimLost),
+    prepare=_check_output,
 )
 async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
     made = parsed(Result, given(input, "result", "result_artifacts"))
@@ -255,6 +270,7 @@ async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
         output=output,
         artifacts=made.result_artifacts,
         usage=usage_of(input),
+        checked=work.prepared,
     )
     return TaskPayload(task=task.id)  # type: ignore[arg-type]
 
