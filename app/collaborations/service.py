@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent
 from app.budgets import service as budgets
-from app.budgets.service import caps_of
+from app.budgets.caps import caps_of
 from app.collaborations.held import Held, lock_agents
 from app.collaborations.models import (
     OPEN,

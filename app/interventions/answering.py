@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.attention import service as attention
 from app.attention.errors import AlreadyAnswered
 from app.attention.models import MAX_ANSWER, AttentionItem, AttentionKind, AttentionState
-from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.models import BudgetAccount
-from app.budgets.service import RAISE
+from app.budgets.near_cap import RAISE
 from app.collaborations import transitions as collaborations
 from app.collaborations.models import FailureDecision
 from app.config import Settings
@@ -189,4 +189,4 @@ async def _decide_budget(
     attention.close(session, item, AttentionState.ANSWERED, option=given.option, answer=given.text, actor=actor)
     if given.cap is not None:
         own = {account.kind: given.cap}
-        await budgets.set_team_caps(session, team_id=team.id, own=own, settings=settings, actor=actor)
+        await set_team_caps(session, team_id=team.id, own=own, settings=settings, actor=actor)

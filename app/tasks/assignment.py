@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
 from app.budgets import service as budgets
+from app.budgets.caps import caps_of
 from app.config import Settings
 from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
@@ -111,6 +112,6 @@ async def _hold_trees(session: AsyncSession, team_id: UUID, roots: Collection[UU
 async def _open_budget(session: AsyncSession, team: Team, wanted: Assignment, settings: Settings) -> UUID:
     amount, usual = wanted.spec.budget_usd, settings.task_budget_usd
     if wanted.budget_id is None:
-        caps = budgets.caps_of(team, settings)
+        caps = caps_of(team, settings)
         return await budgets.open_for_team(session, team_id=team.id, caps=caps, amount=amount or usual)
     return await budgets.open_below(session, team_id=team.id, parent_id=wanted.budget_id, amount=amount, usual=usual)

@@ -19,7 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents import service as agents
 from app.agents.models import Agent
 from app.budgets import service as budgets
-from app.budgets.service import TeamCaps, Unfunded, caps_of
+from app.budgets.caps import TeamCaps, caps_of
+from app.budgets.service import Unfunded
 from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.documents import invalid
