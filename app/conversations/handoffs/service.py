@@ -91,7 +91,7 @@ async def request(
     )
     if wanted.replies:
         await replies.open_own(
-            session, conversation, await announcement(session, conversation), taker.id, settings.reply_timeout_s, actor
+            session, await announcement(session, conversation), taker.id, settings.reply_timeout_s, actor
         )
     return made
 
