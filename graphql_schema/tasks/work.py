@@ -31,7 +31,6 @@ from graphql_schema.tasks.acting import acting_as, given, parsed, uuid_of
 from graphql_schema.tasks.mutation import TaskPayload
 from graphql_schema.tasks.types import Task, ToolCall
 
-UNSET = strawberry.UNSET
 DEFAULT_LEASE_S = 30
 MOST_WAIT_S = 10
 MOST_ARGUMENTS = 100_000  # bytes
