@@ -31,8 +31,8 @@ from app.events.log import Actor
 from app.events.wakeups import Ringer
 from app.redis import Redis
 from app.tasks import service
-from app.tasks.delegation import parse_task
 from app.tasks.service import Delegation
+from app.tasks.spec import parse_task
 
 ACTOR = Actor("bench")
 SPEC = parse_task({"type": "research", "title": "Look it up", "instructions": "Find out what the others know of it."})

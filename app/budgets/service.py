@@ -9,26 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, literal, select, text, update
+from sqlalchemy import func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.attention import service as attention
-from app.attention.models import AttentionKind
-from app.attention.service import Subject
+from app.budgets.caps import TeamCaps, of_period
 from app.budgets.errors import BudgetExhausted
 from app.budgets.models import OF_TEAM, USD, AccountKind, BudgetAccount
+from app.budgets.near_cap import warn_near_cap
 from app.clock import now
-from app.config import Settings
-from app.events.kinds import EventKind
-from app.events.log import SYSTEM, Actor, append
 from app.ids import new_id
-from app.teams import service as teams
-from app.teams.models import Team
 
 # Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, the
 # session, or the team's month and day. `level` is the order in which these are locked.
@@ -54,18 +48,6 @@ _PASS_ON = text("""
 update budget_account set reserved = reserved - :held, spent = spent + :due, updated_at = now() where id = :id
 """)
 CENT = Decimal("0.000001")  # the smallest amount that is kept
-_COLUMN = {AccountKind.TEAM_DAY: "day_budget_usd", AccountKind.TEAM_MONTH: "month_budget_usd"}
-RAISE, LEAVE = "raise", "leave"  # what a person may do about a budget that is near its cap
-_PERIOD = {AccountKind.TEAM_DAY: "day", AccountKind.TEAM_MONTH: "month"}
-NEAR = Decimal("0.8")  # the share of a team's cap at which an event warns, once for each account
-
-
-@dataclass(frozen=True, slots=True)
-class TeamCaps:
-    """What a team may spend in US dollars."""
-
-    day: Decimal
-    month: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +59,6 @@ class Unfunded:
     day_id: UUID
     amount: Decimal
     caps: TeamCaps
-
-
-def caps_of(team: Team, settings: Settings) -> TeamCaps:
-    """The team's own caps; where it has none, the installation's."""
-    return TeamCaps(
-        day=settings.team_day_budget_usd if team.day_budget_usd is None else team.day_budget_usd,
-        month=settings.team_month_budget_usd if team.month_budget_usd is None else team.month_budget_usd,
-    )
-
-
-async def set_team_caps(
-    session: AsyncSession,
-    *,
-    team_id: UUID,
-    own: Mapping[AccountKind, Decimal | None],
-    actor: Actor,
-    settings: Settings | None = None,
-) -> Team:
-    """Set the team's own caps for a day and a month; None: the installation's count again. They count at once.
-
-    A cap below what is spent or reserved is taken: work under way goes on, new work is refused. Without the settings,
-    an account whose cap goes back to the installation's shows it only when the next task reserves.
-    """
-    team = await teams.lock(session, team_id)
-    changes = {_COLUMN[kind]: cap for kind, cap in own.items()}
-    if await teams.set_budgets(session, team=team, changes=changes, actor=actor):
-        usual = None if settings is None else caps_of(team, settings)
-        day, month = (usual.day, usual.month) if usual else (team.day_budget_usd, team.month_budget_usd)
-        today = now().date()
-        await _recap(session, team_id, AccountKind.TEAM_MONTH, today.replace(day=1), month, actor)
-        await _recap(session, team_id, AccountKind.TEAM_DAY, today, day, actor)
-    return team
 
 
 async def open_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
@@ -215,8 +165,8 @@ async def _reserve_from_team(session: AsyncSession, team_id: UUID, caps: TeamCap
 async def _team_accounts(session: AsyncSession, team_id: UUID, caps: TeamCaps) -> tuple[UUID, UUID]:
     """Of the present month and day, made when they are first needed."""
     today = now().date()
-    of_month = _of_period(team_id, AccountKind.TEAM_MONTH, today.replace(day=1))
-    of_day = _of_period(team_id, AccountKind.TEAM_DAY, today)
+    of_month = of_period(team_id, AccountKind.TEAM_MONTH, today.replace(day=1))
+    of_day = of_period(team_id, AccountKind.TEAM_DAY, today)
     found = await session.execute(select(BudgetAccount.kind, BudgetAccount.id).where(of_month | of_day))
     ids = {kind: account_id for kind, account_id in found}
     month, day = ids.get(AccountKind.TEAM_MONTH), ids.get(AccountKind.TEAM_DAY)
@@ -227,42 +177,13 @@ async def _team_accounts(session: AsyncSession, team_id: UUID, caps: TeamCaps) -
     return month, day
 
 
-async def _recap(
-    session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, cap: Decimal | None, actor: Actor
-) -> None:
-    """A new cap for an open account. Where it leaves room again, the next time that room runs short is told anew."""
-    if cap is None:
-        return
-    used = BudgetAccount.reserved + BudgetAccount.spent
-    account = await session.scalar(
-        update(BudgetAccount)
-        .where(_of_period(team_id, kind, period))
-        .values(cap=cap, alerted=BudgetAccount.alerted & (used >= cap * NEAR), updated_at=func.now())
-        .returning(BudgetAccount)
-        .execution_options(populate_existing=True)
-    )
-    if account is not None:
-        if not account.alerted:
-            await attention.close_of_budget(session, account.id, option=RAISE, actor=actor)
-        await _warn_near_cap(session, account)
-
-
-def _of_period(team_id: UUID, kind: AccountKind, period: date) -> ColumnElement[bool]:
-    return (
-        (BudgetAccount.team_id == team_id)
-        & (BudgetAccount.kind == kind)
-        & (BudgetAccount.kind != AccountKind.TASK)
-        & (BudgetAccount.period == period)
-    )
-
-
 async def _period(
     session: AsyncSession, team_id: UUID, kind: AccountKind, period: date, parent_id: UUID | None, cap: Decimal
 ) -> UUID:
     """Make the team's account of this day or month, unless another has just done so."""
     row = {"id": new_id(), "team_id": team_id, "kind": kind, "period": period, "parent_id": parent_id, "cap": cap}
     await session.execute(insert(BudgetAccount).values(row).on_conflict_do_nothing())
-    found = await session.scalar(select(BudgetAccount.id).where(_of_period(team_id, kind, period)))
+    found = await session.scalar(select(BudgetAccount.id).where(of_period(team_id, kind, period)))
     assert found is not None
     return found
 
@@ -280,43 +201,7 @@ async def _reserve(session: AsyncSession, account_id: UUID, amount: Decimal, cap
     )
     if account is None:
         raise _exhausted(await _read(session, account_id), amount, cap)
-    await _warn_near_cap(session, account)
-
-
-async def _warn_near_cap(session: AsyncSession, account: BudgetAccount) -> None:
-    used = account.reserved + account.spent
-    if account.kind not in OF_TEAM or account.alerted or used < account.cap * NEAR:
-        return
-    await session.execute(update(BudgetAccount).where(BudgetAccount.id == account.id).values(alerted=True))
-    figures = {"cap": account.cap, "reserved": account.reserved, "spent": account.spent}
-    append(
-        session,
-        EventKind.BUDGET_NEAR_CAP,
-        team_id=account.team_id,
-        actor=SYSTEM,
-        changes={"scope": account.kind, **{name: float(figure) for name, figure in figures.items()}},
-    )
-    attention.open_item(
-        session,
-        AttentionKind.BUDGET_RAISE,
-        team_id=account.team_id,
-        title=f"The team's {_PERIOD[account.kind]} is near its budget",
-        detail=f"{used:.2f} of {account.cap:.2f} US dollars are spent or reserved. At the cap new work is refused.",
-        options=(RAISE, LEAVE),
-        subject=Subject(budget_id=account.id),
-        deadline=_end_of(account),
-        default_answer=LEAVE,
-        actor=SYSTEM,
-    )
-
-
-def _end_of(account: BudgetAccount) -> datetime:
-    """When a team's day or month is over, and its budget does not matter any more."""
-    assert account.period is not None
-    first = datetime(account.period.year, account.period.month, account.period.day, tzinfo=UTC)
-    if account.kind is AccountKind.TEAM_DAY:
-        return first + timedelta(days=1)
-    return (first + timedelta(days=31)).replace(day=1)
+    await warn_near_cap(session, account)
 
 
 async def _insert(

@@ -27,8 +27,8 @@ from app.errors import Conflict, InvalidInput
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.ids import Prefix, to_global
+from app.tasks.availability import refuse_inactive
 from app.tasks.models import Task
-from app.tasks.service import refuse_inactive
 
 MOST_CHOICES = 20
 

@@ -12,9 +12,10 @@ from app.collaborations.narration import tell
 from app.collaborations.outcomes import absorb
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.tasks.ending import NO_COST, lock_all
+from app.tasks.ending import NO_COST
 from app.tasks.ending import end as end_task
 from app.tasks.failures import Failure
+from app.tasks.locks import lock_all
 from app.tasks.models import OPEN, TaskStatus
 from app.tasks.retry_policy import FailureCode
 

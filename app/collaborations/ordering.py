@@ -20,8 +20,8 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
 from app.tasks.assignment import Assignment, assign
-from app.tasks.delegation import TaskSpec
 from app.tasks.models import TaskPurpose
+from app.tasks.spec import TaskSpec
 
 
 class CannotPay(Exception):

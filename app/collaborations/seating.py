@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.collaborations.models import ParticipantRole
 from app.collaborations.spec import CollaborationSpec, ParticipantSpec
 from app.groups import service as groups
+from app.groups.picking import pick
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ async def seated(
     session: AsyncSession, team_id: UUID, spec: CollaborationSpec, matches: Mapping[str, float] | None
 ) -> list[Seating]:
     """Whoever sits already is not picked again. The team's row is held; groups are held in the order of their ids, then
-    come agents. Raises NotFound, Conflict or AgentUnavailable, as `groups.pick` does."""
+    come agents. Raises NotFound, Conflict or AgentUnavailable, as `pick` does."""
     taken = {one.agent_id for one in spec.participants if one.agent_id is not None}
     found = {one: await groups.find(session, team_id, one) for one in sorted(_groups(spec))}
     seats = []
@@ -44,7 +45,7 @@ async def seated(
             seats.append(Seating(one, one.agent_id))
             continue
         said = "\n".join((spec.goal, one.stage or "", one.instructions))
-        picked = await groups.pick(session, found[one.group_id], said, matches=matches, exclude=taken)
+        picked = await pick(session, found[one.group_id], said, matches=matches, exclude=taken)
         taken.add(picked.agent_id)
         seats.append(Seating(one, picked.agent_id, picked.why[:500]))
     return seats

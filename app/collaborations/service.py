@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent
 from app.budgets import service as budgets
-from app.budgets.service import caps_of
+from app.budgets.caps import caps_of
 from app.collaborations.held import Held, lock_agents
 from app.collaborations.models import (
     OPEN,
@@ -32,8 +32,8 @@ from app.config import Settings
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
+from app.tasks.availability import refuse_inactive
 from app.tasks.errors import AgentUnavailable, AuthorityExceeded, UnavailableReason
-from app.tasks.service import refuse_inactive
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.budgets import service as budgets
-from app.budgets.service import caps_of
+from app.budgets.caps import caps_of
 from app.collaborations.asking import ask_people
 from app.collaborations.deciding import (
     Decision,

@@ -13,8 +13,8 @@ from app.collaborations.models import CollaborationTemplate, StageKind
 from app.collaborations.patterns.state import Order
 from app.collaborations.patterns.workflow import MOST_TASKS
 from app.collaborations.spec import MOST_DURATION_S
-from app.tasks.delegation import MAX_INSTRUCTIONS
 from app.tasks.models import TaskType
+from app.tasks.spec import MAX_INSTRUCTIONS
 
 MAX_TOKENS = 100_000  # of one attempt at a stage; its share of the session's budget bounds the cost
 DEVELOPER_S, REVIEWER_S = 600, 300  # what a stage of the template may take where the session says nothing else

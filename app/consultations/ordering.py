@@ -21,8 +21,8 @@ from app.consultations.models import (
 from app.consultations.spec import ANSWER_SCHEMA, what_to_redact
 from app.events.log import Actor
 from app.tasks.assignment import Assignment, assign
-from app.tasks.delegation import MAX_INSTRUCTIONS, TaskSpec
 from app.tasks.models import TaskPriority, TaskPurpose, TaskType
+from app.tasks.spec import MAX_INSTRUCTIONS, TaskSpec
 
 MOST_TOKENS = 16_000
 MOST_SECONDS = 300

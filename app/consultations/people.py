@@ -20,7 +20,7 @@ from app.errors import Conflict, InvalidInput
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.routing import overrides
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 from app.teams import service as teams
 
 MAX_REASON = 500  # of a redirection, from which routing learns

@@ -43,10 +43,10 @@ from app.ids import new_id
 from app.inference.sizes import tokens_of
 from app.routing import service as routing
 from app.routing.service import Draft
+from app.tasks.availability import refuse_inactive
 from app.tasks.dependencies import take_turns
 from app.tasks.errors import DelegationDepthExceeded
 from app.tasks.models import OPEN, Task
-from app.tasks.service import refuse_inactive
 from app.tasks.waits import circle_of
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require

@@ -24,6 +24,7 @@ from app.events.log import SYSTEM, Actor
 from app.tasks import transitions as tasks
 from app.tasks.assignment import call_off
 from app.tasks.failures import Usage
+from app.tasks.locks import locked
 from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import excerpt
 from app.tasks.retry_policy import FailureCode
@@ -121,7 +122,7 @@ async def stopped(session: AsyncSession, team_id: UUID, consultation_id: UUID) -
     if seen.specialist_id is None or seen.task_id is None or seen.status not in ACTIVE:
         return
     specialist = await agents.lock(session, team_id, seen.specialist_id)
-    task, _ = await tasks.locked(session, team_id=team_id, task_id=seen.task_id)
+    task, _ = await locked(session, team_id=team_id, task_id=seen.task_id)
     row = await queries.find(session, team_id=team_id, consultation_id=consultation_id, lock=True)
     changed = row.task_id != task.id or row.status not in ACTIVE
     if changed or specialist.status is AgentStatus.ACTIVE or task.status not in OPEN:

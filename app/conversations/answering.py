@@ -11,27 +11,24 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent
-from app.agents.models import Skill as SkillRow
 from app.config import Settings
-from app.conversations import aggregator, messages, participants, reading, replies
+from app.conversations import aggregator, contributions, messages, participants, reading, replies
 from app.conversations.aggregator import Answer, Voice
 from app.conversations.context import Context, wording
 from app.conversations.handoffs.steps import Steps
-from app.conversations.locks import lock_agents, lock_conversation
+from app.conversations.held import Held, hold
 from app.conversations.models import (
     UNFINISHED,
     Contribution,
     ContributionStatus,
     ContributionUse,
-    Conversation,
     ConversationStatus,
     Message,
     MessageAuthor,
-    Reply,
     ReplyStatus,
 )
 from app.conversations.narration import tell_reply
@@ -48,19 +45,12 @@ from app.events.log import SYSTEM, Actor
 from app.handoffs.judging.embedding import EmbeddingJudge
 from app.ids import Prefix, to_global
 from app.routing import feedback
-from app.routing.models import RoutingCandidate, RoutingOutcome
+from app.routing.models import RoutingOutcome
 from app.routing.select import Strategy
 from app.tasks import assignment
 from app.tasks.assignment import Assignment
-from app.tasks.delegation import TaskSpec, parse_task
-from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus, TaskType
-
-_STATUS = {
-    TaskStatus.COMPLETED: ContributionStatus.COMPLETED,
-    TaskStatus.FAILED: ContributionStatus.FAILED,
-    TaskStatus.TIMED_OUT: ContributionStatus.TIMED_OUT,
-    TaskStatus.CANCELLED: ContributionStatus.CANCELLED,
-}
+from app.tasks.models import OPEN, Task, TaskPurpose, TaskType
+from app.tasks.spec import TaskSpec, parse_task
 
 
 class Answering:
@@ -74,7 +64,7 @@ class Answering:
 
     async def start(self, session: AsyncSession, team_id: UUID, reply_id: UUID) -> None:
         """Begin with a reply whose turn it is."""
-        held = await _hold(session, team_id, reply_id)
+        held = await hold(session, team_id, reply_id)
         if held is None or held.reply.status is not ReplyStatus.PENDING:
             return
         if held.conversation.status is ConversationStatus.CLOSED:
@@ -90,15 +80,15 @@ class Answering:
 
     async def task_ended(self, session: AsyncSession, team_id: UUID, task_id: UUID) -> None:
         """Take what an agent's task came to."""
-        row = await _asked(session, team_id, Contribution.task_id == task_id)
-        held = await _hold(session, team_id, row.reply_id) if row else None
+        row = await contributions.find(session, team_id, Contribution.task_id == task_id)
+        held = await hold(session, team_id, row.reply_id) if row else None
         if row is not None and held is not None:
             await self._take(session, held, row.id)
 
     async def overdue(self, session: AsyncSession, team_id: UUID, contribution_id: UUID) -> None:
         """Stop an agent that takes too long, whatever it is waiting for."""
-        row = await _asked(session, team_id, Contribution.id == contribution_id)
-        held = await _hold(session, team_id, row.reply_id) if row else None
+        row = await contributions.find(session, team_id, Contribution.id == contribution_id)
+        held = await hold(session, team_id, row.reply_id) if row else None
         if held is None:
             return
         one = held.by_id(contribution_id)
@@ -110,7 +100,7 @@ class Answering:
 
     async def abandon(self, session: AsyncSession, team_id: UUID, reply_id: UUID) -> None:
         """A step of this reply fails again and again: end it with a message that says so. The next takes its turn."""
-        held = await _hold(session, team_id, reply_id)
+        held = await hold(session, team_id, reply_id)
         if held is None or held.reply.status not in UNFINISHED:
             return
         said = "This message could not be answered: Parley itself failed at it, again and again. Its log says why."
@@ -118,37 +108,37 @@ class Answering:
         await assignment.call_off(session, team_id=team_id, task_ids=tasks, reason=said, actor=SYSTEM)
         for one in held.chosen:
             if one.status is ContributionStatus.RUNNING:
-                _settle(one, await _task(session, one))
+                contributions.settle(one, await contributions.task_of(session, one))
             elif one.status is ContributionStatus.WAITING:
                 one.status, one.error = ContributionStatus.CANCELLED, said
         await self._fail(session, held, said)
         await replies.ask_for_next(session, held.conversation)
 
     async def abandon_task(self, session: AsyncSession, team_id: UUID, task_id: UUID) -> None:
-        if row := await _asked(session, team_id, Contribution.task_id == task_id):
+        if row := await contributions.find(session, team_id, Contribution.task_id == task_id):
             await self.abandon(session, team_id, row.reply_id)
 
     async def abandon_contribution(self, session: AsyncSession, team_id: UUID, contribution_id: UUID) -> None:
-        if row := await _asked(session, team_id, Contribution.id == contribution_id):
+        if row := await contributions.find(session, team_id, Contribution.id == contribution_id):
             await self.abandon(session, team_id, row.reply_id)
 
     async def _take(
         self,
         session: AsyncSession,
-        held: _Held,
+        held: Held,
         contribution_id: UUID,
         called_off: ContributionStatus = ContributionStatus.CANCELLED,
     ) -> None:
         one = held.by_id(contribution_id)
         if one.status is not ContributionStatus.RUNNING:
             return
-        task = await _task(session, one)
+        task = await contributions.task_of(session, one)
         if task.status in OPEN:
             return
-        _settle(one, task, called_off)
+        contributions.settle(one, task, called_off)
         await self._go_on(session, held)
 
-    async def _go_on(self, session: AsyncSession, held: _Held) -> None:
+    async def _go_on(self, session: AsyncSession, held: Held) -> None:
         while True:
             step = next_step(held.reply.strategy, [one.status for one in held.chosen])
             waiting = [one for one in held.chosen if one.status is ContributionStatus.WAITING]
@@ -162,7 +152,7 @@ class Answering:
             await replies.ask_for_next(session, held.conversation)
             return
 
-    async def _ask(self, session: AsyncSession, held: _Held, one: Contribution) -> None:
+    async def _ask(self, session: AsyncSession, held: Held, one: Contribution) -> None:
         reply = held.reply
         if not await participants.takes_part(session, held.conversation, one.agent_id):
             one.status, one.error = ContributionStatus.CANCELLED, REMOVED
@@ -191,7 +181,7 @@ class Answering:
         due_at = at + timedelta(seconds=reply.timeout_s)
         errands.ask(session, ErrandKind.CONTRIBUTION_OVERDUE, team_id=reply.team_id, subject_id=one.id, due_at=due_at)
 
-    def _spec(self, held: _Held, context: Context) -> TaskSpec:
+    def _spec(self, held: Held, context: Context) -> TaskSpec:
         """Raises InvalidInput."""
         return parse_task(
             {
@@ -206,7 +196,7 @@ class Answering:
             }
         )
 
-    async def _answer(self, session: AsyncSession, held: _Held) -> None:
+    async def _answer(self, session: AsyncSession, held: Held) -> None:
         done = [one for one in held.chosen if one.status is ContributionStatus.COMPLETED]
         answer = await self._judged(session, held, done)
         for one, use, relevance in zip(done, answer.uses, answer.relevances, strict=True):
@@ -232,13 +222,13 @@ class Answering:
         await _finish(session, held, ReplyStatus.COMPLETED, message)
         await self._steps.after_reply(session, held.conversation, held.reply, message, task.output)
 
-    async def _judged(self, session: AsyncSession, held: _Held, done: Sequence[Contribution]) -> Answer:
+    async def _judged(self, session: AsyncSession, held: Held, done: Sequence[Contribution]) -> Answer:
         if len(done) == 1:
             return Answer(done[0].text or "", 0, (ContributionUse.ANSWER,), (0.0,))
         asked, judge = held.question.text, aggregator.merged
         if held.reply.strategy is not Strategy.ENSEMBLE:
             judge = aggregator.best
-        said = [await _said(session, held.reply, one) for one in done]
+        said = [await contributions.said(session, held.reply, one) for one in done]
 
         def compared() -> Answer:
             (question,) = self._embedder.embed_now(aggregator.weighed(asked)[:1])
@@ -247,7 +237,7 @@ class Answering:
 
         return await asyncio.to_thread(compared)  # others are served meanwhile
 
-    async def _give_up(self, session: AsyncSession, held: _Held) -> None:
+    async def _give_up(self, session: AsyncSession, held: Held) -> None:
         """Say what happened, so that the user need not wonder; the conversation goes on."""
         names = await session.execute(
             select(Agent.id, Agent.name).where(Agent.id.in_([one.agent_id for one in held.chosen]))
@@ -258,7 +248,7 @@ class Answering:
         await self._fail(session, held, said)
         await self._steps.after_failure(session, held.conversation, held.chosen, said)
 
-    async def _fail(self, session: AsyncSession, held: _Held, said: str) -> None:
+    async def _fail(self, session: AsyncSession, held: Held, said: str) -> None:
         held.reply.cost, held.reply.error = await replies.cost_of(session, held.chosen), said
         message = messages.add(
             session,
@@ -274,50 +264,7 @@ class Answering:
         await _finish(session, held, ReplyStatus.FAILED, message)
 
 
-class _Held:
-    """A reply whose conversation is held, with all that a step needs to know."""
-
-    def __init__(self, conversation: Conversation, reply: Reply, question: Message, chosen: list[Contribution]) -> None:
-        self.conversation, self.reply, self.question, self.chosen = conversation, reply, question, chosen
-
-    def by_id(self, contribution_id: UUID) -> Contribution:
-        return next(one for one in self.chosen if one.id == contribution_id)
-
-
-async def _hold(session: AsyncSession, team_id: UUID, reply_id: UUID) -> _Held | None:
-    """Who was chosen never changes, so the agents can be held before the conversation is."""
-    mine = select(Reply.conversation_id).where(Reply.team_id == team_id, Reply.id == reply_id)
-    conversation_id = await session.scalar(mine)
-    if conversation_id is None:
-        return None
-    chosen = await replies.contributions_of(session, [reply_id])
-    waiting = {one.agent_id for one in chosen if one.status is ContributionStatus.WAITING}
-    await lock_agents(session, team_id, waiting)
-    conversation = await lock_conversation(session, team_id=team_id, conversation_id=conversation_id)
-    reply = await session.get_one(Reply, reply_id, populate_existing=True)
-    question = await session.get_one(Message, reply.message_id)
-    return _Held(conversation, reply, question, await replies.contributions_of(session, [reply_id]))
-
-
-async def _asked(session: AsyncSession, team_id: UUID, which: ColumnElement[bool]) -> Contribution | None:
-    return await session.scalar(select(Contribution).where(Contribution.team_id == team_id, which))
-
-
-async def _task(session: AsyncSession, one: Contribution) -> Task:
-    mine = select(Task).where(Task.id == one.task_id).execution_options(populate_existing=True)
-    return (await session.scalars(mine)).one()
-
-
-def _settle(one: Contribution, task: Task, called_off: ContributionStatus = ContributionStatus.CANCELLED) -> None:
-    """Write down what an ended task came to."""
-    one.status, one.text, one.error = _STATUS[task.status], task.result, task.error_message
-    if one.status is ContributionStatus.CANCELLED:
-        one.status = called_off
-    if one.status is ContributionStatus.COMPLETED and not (task.result or "").strip():
-        one.status, one.error = ContributionStatus.FAILED, "It replied without a word."
-
-
-async def _finish(session: AsyncSession, held: _Held, status: ReplyStatus, message: Message) -> None:
+async def _finish(session: AsyncSession, held: Held, status: ReplyStatus, message: Message) -> None:
     await session.flush()
     reply = held.reply
     at = await session.scalar(select(func.clock_timestamp()))
@@ -338,22 +285,3 @@ async def _finish(session: AsyncSession, held: _Held, status: ReplyStatus, messa
         response_ms=max(round((at - reply.created_at).total_seconds() * 1000), 0),
         actor=SYSTEM,
     )
-
-
-async def _said(session: AsyncSession, reply: Reply, one: Contribution) -> tuple[str, str, str]:
-    """An agent's name and skill, and what it replied."""
-    name = await session.scalar(select(Agent.name).where(Agent.id == one.agent_id))
-    return name or "", await _skill(session, reply, one), one.text or ""
-
-
-async def _skill(session: AsyncSession, reply: Reply, one: Contribution) -> str:
-    """What the agent was chosen for, or else what it does first of all."""
-    matching = await session.scalar(
-        select(RoutingCandidate.matching_skills).where(
-            RoutingCandidate.decision_id == reply.decision_id, RoutingCandidate.agent_id == one.agent_id
-        )
-    )
-    if matching:
-        return matching[0]
-    first = select(SkillRow.name).where(SkillRow.agent_id == one.agent_id).order_by(SkillRow.position).limit(1)
-    return await session.scalar(first) or ""

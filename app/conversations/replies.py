@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func, select
@@ -37,18 +38,35 @@ from app.tasks.models import Task
 async def open_reply(session: AsyncSession, message: Message, draft: Draft, *, timeout_s: int, actor: Actor) -> Reply:
     """Its turn comes when every earlier reply of the conversation has ended."""
     decision = draft.decision
+    return await _open(
+        session,
+        message,
+        decision["selected_agent_ids"],
+        strategy=decision["strategy"],
+        decision_id=decision["id"],
+        on_behalf_of=actor.name,
+        model_tier=decision["selected_tier"],
+        timeout_s=timeout_s,
+    )
+
+
+async def open_own(session: AsyncSession, message: Message, agent_id: UUID, timeout_s: int, actor: Actor) -> Reply:
+    """An agent goes on by itself, after a handoff or its own message; routing is not asked."""
+    await session.flush()
+    return await _open(
+        session, message, [agent_id], strategy=Strategy.TOP_1, on_behalf_of=actor.name, timeout_s=timeout_s
+    )
+
+
+async def _open(session: AsyncSession, message: Message, agent_ids: Sequence[UUID], **how: Any) -> Reply:
     reply = Reply(
         id=new_id(),
         team_id=message.team_id,
         conversation_id=message.conversation_id,
         message_id=message.id,
         number=message.number,
-        strategy=decision["strategy"],
         status=ReplyStatus.PENDING,
-        decision_id=decision["id"],
-        on_behalf_of=actor.name,
-        model_tier=decision["selected_tier"],
-        timeout_s=timeout_s,
+        **how,
     )
     session.add(reply)
     await session.flush()
@@ -60,38 +78,7 @@ async def open_reply(session: AsyncSession, message: Message, draft: Draft, *, t
             place=place,
             status=ContributionStatus.WAITING,
         )
-        for place, agent_id in enumerate(decision["selected_agent_ids"], start=1)
-    )
-    errands.ask(session, ErrandKind.START_REPLY, team_id=message.team_id, subject_id=reply.id)
-    return reply
-
-
-async def open_own(
-    session: AsyncSession, conversation: Conversation, message: Message, agent_id: UUID, timeout_s: int, actor: Actor
-) -> Reply:
-    """An agent goes on by itself, after a handoff or its own message; routing is not asked."""
-    await session.flush()
-    reply = Reply(
-        id=new_id(),
-        team_id=message.team_id,
-        conversation_id=conversation.id,
-        message_id=message.id,
-        number=message.number,
-        strategy=Strategy.TOP_1,
-        status=ReplyStatus.PENDING,
-        on_behalf_of=actor.name,
-        timeout_s=timeout_s,
-    )
-    session.add(reply)
-    await session.flush()
-    session.add(
-        Contribution(
-            team_id=message.team_id,
-            reply_id=reply.id,
-            agent_id=agent_id,
-            place=1,
-            status=ContributionStatus.WAITING,
-        )
+        for place, agent_id in enumerate(agent_ids, start=1)
     )
     errands.ask(session, ErrandKind.START_REPLY, team_id=message.team_id, subject_id=reply.id)
     return reply

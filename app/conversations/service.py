@@ -20,7 +20,7 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
 from app.routing.errors import NoAgentAvailable
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 from app.teams.models import Team
 
 

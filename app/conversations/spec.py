@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.errors import InvalidInput, check_text
-from app.tasks.delegation import MAX_ARTIFACTS, REFERENCE
+from app.tasks.spec import MAX_ARTIFACTS, REFERENCE
 
 MAX_TEXT = 50_000  # characters of all parts together
 MAX_PARTS = 50

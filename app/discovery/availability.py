@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from app.agents.models import AgentStatus
 from app.routing.facts import ACTIVE_CONVERSATION, NEWEST_CONVERSATIONS, RECENT_TASKS
-from app.tasks.delegation import MAX_OPEN_TASKS
+from app.tasks.availability import MAX_OPEN_TASKS
 from app.tasks.errors import UnavailableReason
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt
 

@@ -17,7 +17,7 @@ from app.routing.load import load_balance
 from app.routing.models import MAX_QUERY
 from app.routing.skill_match import Query, SkillMatch, skill_matches
 from app.routing.team_indexes import TeamIndexes
-from app.tasks.delegation import MAX_OPEN_TASKS
+from app.tasks.availability import MAX_OPEN_TASKS
 
 _PORTRAITS = "select id, tagline, personality from agent where team_id = $1 and id = any($2)"
 

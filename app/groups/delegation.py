@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.config import Settings
 from app.events.log import Actor
 from app.groups import service as groups
+from app.groups.picking import pick
 from app.tasks import service as tasks
 from app.tasks.models import Task
 from app.tasks.service import Delegation
@@ -37,7 +38,7 @@ async def delegate(
     actor: Actor,
     matches: Mapping[str, float] | None = None,
 ) -> Task:
-    """Raises what `tasks.delegate` and `groups.pick` raise. `wanted.assignee_id` does not count.
+    """Raises what `tasks.delegate` and `pick` raise. `wanted.assignee_id` does not count.
 
     Who waits for the task is not picked. Whoever is picked may ask only members of the group, unless `agents` say
     otherwise.
@@ -48,7 +49,7 @@ async def delegate(
     if wanted.parent_id is not None:
         waiting |= set(await session.scalars(_CHAIN, {"team": team_id, "task": wanted.parent_id}))
     said = "\n".join((wanted.spec.title, wanted.spec.instructions))
-    picked = await groups.pick(session, group, said, matches=matches, exclude=waiting)
+    picked = await pick(session, group, said, matches=matches, exclude=waiting)
     chosen = replace(
         wanted,
         assignee_id=picked.agent_id,

@@ -15,7 +15,7 @@ from app.errors import Conflict
 from app.groups.models import AgentGroup
 from app.memories.wording import any_word
 from app.routing.skill_match import MATCHES
-from app.tasks.delegation import MAX_OPEN_TASKS
+from app.tasks.availability import MAX_OPEN_TASKS
 from app.tasks.errors import AgentUnavailable, UnavailableReason
 
 # The group and the groups in it; who belongs to them; what each is doing, and how its skills' words match.

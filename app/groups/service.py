@@ -14,25 +14,10 @@ from app.errors import Conflict, FieldProblem, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
 from app.groups.models import AgentGroup, AgentGroupMember
-from app.groups.picking import Picked, PickReason, pick
 from app.groups.spec import MAX_GROUPS, GroupSpec, circle, problems_with
 from app.ids import Prefix, new_id, to_global
 from app.tasks.errors import CycleDetected
 from app.teams import service as teams
-
-__all__ = [
-    "PickReason",
-    "Picked",
-    "dissolve",
-    "find",
-    "groups_of",
-    "id_of",
-    "ids_by_slug",
-    "pick",
-    "replace",
-    "save",
-    "slug_of",
-]
 
 
 async def groups_of(session: AsyncSession, team_id: UUID) -> dict[str, GroupSpec]:

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.errors import Conflict
-from app.groups import service as groups
 from app.groups.models import AgentGroup
+from app.groups.picking import pick
 from app.handoffs.decision import GroupPick
 from app.tasks.errors import AgentUnavailable
 
@@ -29,7 +29,7 @@ async def picks(
 
 async def _pick(session: AsyncSession, group: AgentGroup, text: str, exclude: Collection[UUID]) -> GroupPick:
     try:
-        picked = await groups.pick(session, group, text, exclude=exclude)
+        picked = await pick(session, group, text, exclude=exclude)
     except (AgentUnavailable, Conflict):
         return GroupPick(None, f"nobody in the group '{group.slug}' is free to take over")
     return GroupPick(picked.slug, picked.why)

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from pydantic_ai.messages import BaseToolCallPart, ModelMessage, ModelRequest
 
-from app.inference.sizes import CHARACTERS_PER_TOKEN, tokens_of
-
-__all__ = ["CHARACTERS_PER_TOKEN", "estimate", "tokens_of"]
+from app.inference.sizes import tokens_of
 
 
 def estimate(messages: Iterable[ModelMessage]) -> int:

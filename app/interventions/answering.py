@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.attention import service as attention
 from app.attention.errors import AlreadyAnswered
 from app.attention.models import MAX_ANSWER, AttentionItem, AttentionKind, AttentionState
-from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.models import BudgetAccount
-from app.budgets.service import RAISE
+from app.budgets.near_cap import RAISE
 from app.collaborations import transitions as collaborations
 from app.collaborations.models import FailureDecision
 from app.config import Settings
@@ -27,8 +27,9 @@ from app.consultations.spec import what_to_redact
 from app.errors import Conflict, InvalidInput, check_text
 from app.events.log import SYSTEM, Actor
 from app.redaction import redact
-from app.tasks import dead_letters, questions, revival, transitions
+from app.tasks import dead_letters, questions, revival
 from app.tasks.dead_letters import REPLAY
+from app.tasks.locks import locked
 from app.tasks.redacting import without_secrets
 from app.teams import service as teams
 from app.teams.models import MOST_BUDGET_USD
@@ -126,7 +127,7 @@ async def _close(
     """A task that waits is locked first and goes on in the same transaction."""
     task = None
     if item.holds_task and item.task_id is not None:
-        task, at = await transitions.locked(session, team_id=item.team_id, task_id=item.task_id)
+        task, at = await locked(session, team_id=item.team_id, task_id=item.task_id)
         text = without_secrets(task, text)
     item = await attention.locked_open(session, team_id=item.team_id, item_id=item.id)
     attention.close(session, item, state, option=option, answer=text, actor=actor)
@@ -188,4 +189,4 @@ async def _decide_budget(
     attention.close(session, item, AttentionState.ANSWERED, option=given.option, answer=given.text, actor=actor)
     if given.cap is not None:
         own = {account.kind: given.cap}
-        await budgets.set_team_caps(session, team_id=team.id, own=own, settings=settings, actor=actor)
+        await set_team_caps(session, team_id=team.id, own=own, settings=settings, actor=actor)

@@ -23,7 +23,7 @@ from app.events.log import SYSTEM, Actor
 from app.ids import Prefix, to_global
 from app.routing import overrides
 from app.routing.models import RoutingDecision
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 
 MAX_REASON = 400  # leaves room to say who decided
 
@@ -53,7 +53,7 @@ async def override_routing(
     )
     if conversation is not None and going_on:
         said = await _give_to(session, conversation, taker, why, actor)
-        await replies.open_own(session, conversation, said, taker.id, settings.reply_timeout_s, actor)
+        await replies.open_own(session, said, taker.id, settings.reply_timeout_s, actor)
     return decision
 
 
@@ -99,7 +99,7 @@ async def redirect_handoff(
         actor=actor,
     )
     said = await handoffs.announcement(session, conversation)
-    await replies.open_own(session, conversation, said, taker.id, settings.reply_timeout_s, actor)
+    await replies.open_own(session, said, taker.id, settings.reply_timeout_s, actor)
     decision = await overrides.newest_of(session, team_id=team_id, conversation_id=conversation.id)
     if decision is not None:
         await overrides.learn(session, decision, [former], taker.id, reason, actor)

@@ -16,7 +16,7 @@ from app.managed.tool import AgentTool, Desk, Done
 from app.memories import service
 from app.memories.models import MAX_TEXT, MemoryKind
 from app.memories.service import USUAL_IMPORTANCE, Source
-from app.tasks.transitions import held
+from app.tasks.locks import held
 
 
 class Remember(Strict):

@@ -20,9 +20,9 @@ from app.ids import Prefix, from_global, to_global
 from app.managed.tool import AgentTool, Desk, Done
 from app.managed.waiting import wait_while
 from app.tasks import service
-from app.tasks.delegation import parse_task
 from app.tasks.models import MAX_DEPTH, OPEN, Task, TaskPriority, TaskType
 from app.tasks.service import Delegation
+from app.tasks.spec import parse_task
 
 MOST_WAIT_S = 300
 _STATUS = """

@@ -21,10 +21,10 @@ from app.reports.narration import tell
 from app.reports.spec import ReportSpec
 from app.reports.wording import instructions
 from app.tasks.assignment import Assignment, assign
-from app.tasks.delegation import TaskSpec
+from app.tasks.availability import refuse_inactive
 from app.tasks.errors import AuthorityExceeded
 from app.tasks.models import TaskPurpose
-from app.tasks.service import refuse_inactive
+from app.tasks.spec import TaskSpec
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 

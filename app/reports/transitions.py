@@ -25,10 +25,10 @@ from app.reports.narration import tell
 from app.reports.templates import TEMPLATES
 from app.reports.validation import Verdict, examine, kind_of
 from app.tasks.assignment import Assignment, assign
-from app.tasks.delegation import TaskSpec
 from app.tasks.errors import AgentUnavailable
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import excerpt
+from app.tasks.spec import TaskSpec
 from app.teams import service as teams
 
 log = structlog.get_logger(__name__)

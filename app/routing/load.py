@@ -26,9 +26,5 @@ def load_balance(load: Load) -> float:
     )
 
 
-def estimated_wait_s(load: Load) -> float:
-    return load.queue_depth * load.average_response_s
-
-
 def _filled(amount: float, half: float) -> float:
     return amount / (amount + half)

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
 from app.budgets import service as budgets
+from app.budgets.caps import caps_of
 from app.config import Settings
 from app.contracts import service as contracts
 from app.db.transaction import Bell, remember_bell
@@ -20,14 +21,15 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
 from app.redaction import Redaction
-from app.tasks import transitions
-from app.tasks.delegation import TaskSpec
-from app.tasks.ending import end, lock_all
+from app.tasks.availability import refuse_inactive
+from app.tasks.ending import end
 from app.tasks.failures import Failure
+from app.tasks.locks import lock_all, locked
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
+from app.tasks.priority import due_at
 from app.tasks.retry_policy import FailureCode
-from app.tasks.service import due_at, refuse_inactive, row_of
+from app.tasks.spec import TaskSpec, row_of
 from app.teams.models import Team
 
 
@@ -91,7 +93,7 @@ async def call_off(
 ) -> None:
     """Cancel what is still open of an agent's own work, and all below it."""
     for task_id in await _hold_trees(session, team_id, task_ids):
-        task, at = await transitions.locked(session, team_id=team_id, task_id=task_id)
+        task, at = await locked(session, team_id=team_id, task_id=task_id)
         if task.status in OPEN:
             failure = Failure(FailureCode.CANCELLED, reason)
             await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)
@@ -110,6 +112,6 @@ async def _hold_trees(session: AsyncSession, team_id: UUID, roots: Collection[UU
 async def _open_budget(session: AsyncSession, team: Team, wanted: Assignment, settings: Settings) -> UUID:
     amount, usual = wanted.spec.budget_usd, settings.task_budget_usd
     if wanted.budget_id is None:
-        caps = budgets.caps_of(team, settings)
+        caps = caps_of(team, settings)
         return await budgets.open_for_team(session, team_id=team.id, caps=caps, amount=amount or usual)
     return await budgets.open_below(session, team_id=team.id, parent_id=wanted.budget_id, amount=amount, usual=usual)

@@ -1,18 +1,30 @@
-"""Takes the due tasks of managed agents, a batch with one statement: what a worker does most often and waits for."""
+"""Takes due tasks: one for an agent that asks, or a batch for managed agents with one statement, which is what a worker
+does most often and waits for."""
 
 from __future__ import annotations
 
-import asyncpg
-from sqlalchemy import Enum
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
 
+import asyncpg
+from sqlalchemy import Enum, Select, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.agents.models import Agent, AgentStatus
 from app.db.transaction import Bell, Statement
+from app.errands import service as errands
 from app.errands.models import ErrandKind
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id
-from app.tasks.models import Task, TaskPurpose, TaskStatus
+from app.tasks import attempts
+from app.tasks.models import Task, TaskPurpose, TaskStatus, TaskType
+from app.tasks.narration import tell
 
-# Writes what `transitions.claim` writes for one task; a test holds the two against each other.
+LEASE_S = range(5, 301)  # what an agent of somebody's own may ask for
+
+# Writes what `claim` writes for one task; a test holds the two against each other.
 _CLAIM = f"""
 with due as (
     select task.id, row_number() over (order by task.due_at, task.id) as place from (
@@ -50,10 +62,58 @@ select * from taken order by place
 """
 
 
+async def claim(
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    agent_id: UUID,
+    types: Collection[TaskType] | None,
+    lease_s: int,
+    actor: Actor,
+) -> Task | None:
+    """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
+    statement = _due().where(Task.team_id == team_id, Task.assignee_id == agent_id)
+    if types is not None:
+        statement = statement.where(Task.type.in_(types))
+    rows = await session.execute(statement)
+    return next((take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows), None)
+
+
+def _due() -> Select[Task, datetime]:
+    statement = (
+        select(Task, func.clock_timestamp())
+        .join(Agent, Agent.id == Task.assignee_id)
+        .where(
+            Task.status == TaskStatus.PENDING,
+            Task.waiting_for == 0,
+            Task.ready_at <= func.clock_timestamp(),
+            Agent.status == AgentStatus.ACTIVE,
+        )
+        .order_by(Task.due_at, Task.id)
+        .limit(1)
+        .with_for_update(of=Task, key_share=True, skip_locked=True)
+    )
+    return statement.execution_options(populate_existing=True)
+
+
+def take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, actor: Actor) -> Task:
+    """Give a locked pending task a claim and its next attempt."""
+    task.status, task.claim_token = TaskStatus.IN_PROGRESS, uuid4()
+    task.attempts_made += 1
+    task.started_at = task.started_at or at
+    task.lease_until = at + timedelta(seconds=lease_s)
+    task.deadline = at + timedelta(seconds=task.timeout_s)
+    attempts.open_attempt(session, task)
+    tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
+    if task.purpose is TaskPurpose.CONSULTATION:
+        errands.ask(session, ErrandKind.TASK_BEGUN, team_id=task.team_id, subject_id=task.id)
+    return task
+
+
 async def claim_managed(statement: Statement, *, limit: int, lease_s: int, actor: Actor) -> list[Task]:
     """Whatever their team: the most urgent first, then the oldest. Of many claimers each task goes to one."""
-    attempts, events = [new_id() for _ in range(limit)], [new_id() for _ in range(limit)]
-    claimed = await statement.fetch(_CLAIM, limit, float(lease_s), attempts, events, actor.name)
+    of_attempts, of_events = [new_id() for _ in range(limit)], [new_id() for _ in range(limit)]
+    claimed = await statement.fetch(_CLAIM, limit, float(lease_s), of_attempts, of_events, actor.name)
     if claimed:
         statement.bells.append(Bell.EVENTS)
     tasks = [_task(row) for row in claimed]

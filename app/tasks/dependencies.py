@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.tasks.errors import CycleDetected
+from app.tasks.models import Task, TaskDependency
 
 _LOCK = 4_211_907  # any fixed number, beside a number made of the team
 _SHOWN = 60  # characters of a title in a refusal
@@ -48,6 +49,12 @@ select id from doomed
 _DEPENDANTS = text("""
 select t.id from task_dependency d join task t on t.id = d.task_id where d.needs_id = :task_id and t.status = 'pending'
 """)
+
+
+async def add(session: AsyncSession, task: Task, needs: Collection[UUID]) -> None:
+    rows = [{"team_id": task.team_id, "task_id": task.id, "needs_id": one} for one in sorted(needs)]
+    if rows:
+        await session.execute(insert(TaskDependency), rows)
 
 
 async def take_turns(session: AsyncSession, team_id: UUID) -> None:

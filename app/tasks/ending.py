@@ -7,7 +7,6 @@ end touches was made after it, so two ends at once meet in the same order. No ac
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -26,6 +25,7 @@ from app.events.log import Actor
 from app.tasks import attempts
 from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
+from app.tasks.locks import lock_all
 from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskDependency, TaskPurpose, TaskStatus
 from app.tasks.narration import end_of, tell
 from app.tasks.redacting import without_secrets
@@ -125,11 +125,6 @@ async def _account(session: AsyncSession, task: Task, cost: Decimal, ended: list
     for depth in sorted({one.depth for one in ended}, reverse=True):
         level = [one for one in ended if one.depth == depth]
         await budgets.settle(session, {one.budget_id: cost if one is task else NO_COST for one in level})
-
-
-async def lock_all(session: AsyncSession, ids: Collection[UUID]) -> list[Task]:
-    statement = select(Task).where(Task.id.in_(ids)).order_by(Task.id).with_for_update(key_share=True)
-    return list(await session.scalars(statement.execution_options(populate_existing=True)))
 
 
 def _below(task: Task, doomed: list[Task]) -> list[Task]:

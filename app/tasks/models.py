@@ -29,7 +29,6 @@ class TaskStatus(StrEnum):
 
 
 OPEN = frozenset({TaskStatus.PENDING, TaskStatus.IN_PROGRESS})
-FINAL = frozenset(TaskStatus) - OPEN
 
 
 class TaskType(StrEnum):

@@ -28,8 +28,9 @@ from app.attention.models import (
 from app.attention.service import Subject
 from app.errors import Conflict
 from app.events.log import Actor
-from app.tasks import transitions
+from app.tasks import requeueing
 from app.tasks.failures import NOTHING, Usage
+from app.tasks.locks import held
 from app.tasks.models import Task
 from app.tasks.redacting import without_secrets
 
@@ -112,7 +113,7 @@ async def ask_from_task(
 
     No item: the task was past its time or its limits and has ended. Raises ClaimLost, Conflict or NotFound.
     """
-    task, attempt, at = await transitions.held(
+    task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
     if task.redacts is not None:
@@ -121,7 +122,7 @@ async def ask_from_task(
     if known is not None:
         return task, known
     await _refuse_many(session, task)
-    if not await transitions.put_aside(session, task, attempt, at=at, actor=actor, usage=usage):
+    if not await requeueing.put_aside(session, task, attempt, at=at, actor=actor, usage=usage):
         return task, None
     subject = Subject(task_id=task.id, conversation_id=task.conversation_id)
     return task, await _open(session, team_id, wanted, subject, task.assignee_id, actor, holds_task=True)
@@ -144,7 +145,7 @@ async def ask(
 
 def freed(session: AsyncSession, task: Task, item: AttentionItem, *, at: datetime, actor: Actor) -> None:
     """A locked task need not wait for this item any more."""
-    transitions.take_up_again(session, task, at=at, actor=actor, reason=f"What it asked is {item.state.value}.")
+    requeueing.take_up_again(session, task, at=at, actor=actor, reason=f"What it asked is {item.state.value}.")
 
 
 async def _refuse_many(session: AsyncSession, task: Task) -> None:

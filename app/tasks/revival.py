@@ -20,7 +20,10 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, to_global
 from app.tasks import dead_letters, dependencies
-from app.tasks.delegation import check_askers, check_chain, parse_task
+from app.tasks.availability import refuse_unavailable
+from app.tasks.chain import authority_of, chain_above
+from app.tasks.delegation import check_askers, check_chain
+from app.tasks.locks import locked
 from app.tasks.models import (
     OPEN,
     AttemptOutcome,
@@ -32,17 +35,11 @@ from app.tasks.models import (
     TaskStatus,
 )
 from app.tasks.narration import tell
+from app.tasks.priority import due_at
+from app.tasks.requeueing import requeued, take_back
 from app.tasks.retry_policy import ATTEMPTS
-from app.tasks.service import (
-    Delegation,
-    authority_of,
-    chain_above,
-    delegate,
-    due_at,
-    permitted_caps,
-    refuse_unavailable,
-)
-from app.tasks.transitions import locked, requeued, take_back
+from app.tasks.service import Delegation, delegate, permitted_caps
+from app.tasks.spec import parse_task
 from app.tasks.waits import askers_of
 
 

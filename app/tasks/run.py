@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -15,9 +16,10 @@ from app.agents import service as agents
 from app.db.transaction import Transactions
 from app.errors import Unavailable
 from app.events.log import Actor
-from app.tasks import transitions
+from app.tasks import outputs, requeueing, transitions
 from app.tasks.failures import NOTHING, Failure, Usage
 from app.tasks.models import Task, TaskStatus
+from app.tasks.outputs import Checked
 
 T = TypeVar("T")
 LEASE_S = 8
@@ -81,8 +83,18 @@ class Run:
         """What the task has become: late, over a limit or against its contract it does not complete."""
         self.ending = True
         change = self._complete if self.at_completion else transitions.complete
-        task = await self.write(change, result=made.result, output=made.output, usage=self.usage)
+        checked = await self._checked(made.output)
+        task = await self.write(change, result=made.result, output=made.output, usage=self.usage, checked=checked)
         return task.status
+
+    async def _checked(self, output: dict[str, Any] | None) -> Checked | None:
+        task = self.task
+        if task.contract_id is None and task.output_schema is None:
+            return None
+        required = await self._insist(
+            partial(outputs.required_by, team_id=task.team_id, task_id=task.id, claim_token=self.token)
+        )
+        return await outputs.check(required, output) if required else None
 
     async def _complete(self, session: AsyncSession, **what: Any) -> Task:
         await agents.lock(session, self.task.team_id, self.task.assignee_id)
@@ -103,16 +115,19 @@ class Run:
             await asyncio.sleep(0.05)
 
     async def release(self) -> None:
-        await self.write(transitions.release)
+        await self.write(requeueing.release)
 
     async def write(self, change: Callable[..., Awaitable[T]], **what: Any) -> T:
         """While the database is away it is tried again: what was done must not be lost. So a change may come twice,
         when nobody can say whether the first was committed; the claim, or an id of its own, makes it count once."""
         task = self.task
         claim = {"team_id": task.team_id, "task_id": task.id, "claim_token": self.token, "actor": self.actor}
+        return await self._insist(partial(change, **claim, **what))
+
+    async def _insist(self, deed: Callable[[AsyncSession], Awaitable[T]]) -> T:
         while True:
             try:
                 async with self.transaction() as session:
-                    return await change(session, **claim, **what)
+                    return await deed(session)
             except Unavailable:
                 await asyncio.sleep(_AWAY_PAUSE_S)

@@ -6,7 +6,7 @@ upwards.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,13 +14,13 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
-from app.agents.models import Agent, AgentStatus
+from app.agents.models import Agent
 from app.budgets import service as budgets
-from app.budgets.service import TeamCaps, Unfunded, caps_of
+from app.budgets.caps import TeamCaps, caps_of
+from app.budgets.service import Unfunded
 from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.documents import invalid
@@ -32,21 +32,16 @@ from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
 from app.redaction import Redaction, redacted
 from app.tasks import dependencies, tools
-from app.tasks.delegation import (
-    HEAD_START,
-    MAX_DEPENDENCIES,
-    MAX_OPEN_TASKS,
-    MAX_TITLE,
-    Authority,
-    TaskSpec,
-    check_askers,
-    check_chain,
-)
-from app.tasks.errors import AgentUnavailable, ClaimLost, UnavailableReason
-from app.tasks.models import OPEN, Task, TaskDependency, TaskPriority, TaskPurpose, TaskStatus
+from app.tasks.availability import refuse_stopped, refuse_unavailable
+from app.tasks.chain import authority_of, chain_above, slugs_of
+from app.tasks.delegation import Authority, check_askers, check_chain
+from app.tasks.errors import ClaimLost
+from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.oscillation import check_repeats, fingerprint
-from app.tasks.retry_policy import ATTEMPTS, FailureCode
+from app.tasks.priority import due_at
+from app.tasks.retry_policy import FailureCode
+from app.tasks.spec import MAX_DEPENDENCIES, MAX_TITLE, TaskSpec, row_of
 from app.tasks.waits import askers_of
 from app.teams.flags import FeatureFlag, require
 from app.teams.models import Team
@@ -91,8 +86,8 @@ async def delegate(
     if (redacts := wanted.redacts if parent is None else parent.redacts) is not None:
         wanted = _clean(redacts, wanted)
     if parent is None and not wanted.again:
-        await _refuse_stopped(session, team_id, creator_id)
-    chain = await chain_above(session, parent) if parent else await _slugs(session, team_id, [creator_id])
+        await refuse_stopped(session, team_id, creator_id)
+    chain = await chain_above(session, parent) if parent else await slugs_of(session, team_id, [creator_id])
     depth = check_chain(chain, assignee.slug)
     if parent is not None:
         check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
@@ -127,7 +122,7 @@ async def delegate(
         told |= {"groupId": to_global(Prefix.GROUP, wanted.group_id), "pickedBecause": wanted.picked_because}
     tell(session, EventKind.TASK_CREATED, task, actor, creatorId=to_global(Prefix.AGENT, creator_id), **told)
     await session.flush()
-    await _insert_dependencies(session, task, wanted.depends_on)
+    await dependencies.add(session, task, wanted.depends_on)
     if unfunded is not None:
         await budgets.fund(session, unfunded)
     remember_bell(session, Bell.WORK)
@@ -185,52 +180,6 @@ async def _refuse_oscillation(
         func.coalesce(Task.error_code, "") != FailureCode.PARENT_ENDED,
     )
     check_repeats(await session.scalar(asked_before) or 0, [*chain, assignee.slug])
-
-
-async def refuse_unavailable(session: AsyncSession, assignee: Agent) -> None:
-    """Raises AgentUnavailable. The assignee's row is held, so of many delegations at once each counts those before.
-
-    Its own work does not count: what Parley orders waits for its turn instead."""
-    refuse_inactive(assignee)
-    given = (Task.assignee_id == assignee.id) & (Task.purpose == TaskPurpose.DELEGATION)
-    mine = select(func.count()).where(given, Task.status.in_(OPEN))
-    if (await session.scalar(mine) or 0) >= MAX_OPEN_TASKS:
-        raise AgentUnavailable(
-            f"{assignee.name} has {MAX_OPEN_TASKS} open tasks, the most at a time. Wait until one ends or ask another.",
-            UnavailableReason.AT_CAPACITY,
-        )
-
-
-def refuse_inactive(assignee: Agent) -> None:
-    if assignee.status is not AgentStatus.ACTIVE:
-        reason = UnavailableReason(assignee.status.value)
-        instead = "Resume it, or ask another." if assignee.status is AgentStatus.PAUSED else "Ask another."
-        raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {instead}", reason)
-
-
-async def chain_above(session: AsyncSession, task: Task) -> list[str]:
-    """The slugs of the agents from the originating one to the task's assignee."""
-    ids: list[UUID | None] = [task.assignee_id, task.creator_id]
-    above = task.parent_id
-    while above is not None:
-        row = (await session.execute(select(Task.creator_id, Task.parent_id).where(Task.id == above))).one()
-        ids.append(row.creator_id)
-        above = row.parent_id
-    return await _slugs(session, task.team_id, [one for one in reversed(ids) if one is not None])
-
-
-def due_at(moment: datetime | None, priority: TaskPriority) -> datetime:
-    assert moment is not None
-    return moment - HEAD_START[priority]
-
-
-async def authority_of(session: AsyncSession, task: Task | None) -> Authority:
-    if task is None:
-        return Authority()
-    granted = None if task.allowed_tools is None else frozenset(task.allowed_tools)
-    if task.allowed_agents is None:
-        return Authority(granted)
-    return Authority(granted, frozenset(await _slugs(session, task.team_id, task.allowed_agents)))
 
 
 async def _lock_named(session: AsyncSession, team_id: UUID, wanted: Delegation) -> tuple[Task | None, list[Task]]:
@@ -293,27 +242,9 @@ async def _authority(
     session: AsyncSession, team_id: UUID, wanted: Delegation, parent: Task | None, assignee: Agent
 ) -> Authority:
     granted = await authority_of(session, parent)
-    asked = None if wanted.agents is None else frozenset(await _slugs(session, team_id, list(wanted.agents)))
+    asked = None if wanted.agents is None else frozenset(await slugs_of(session, team_id, list(wanted.agents)))
     wished = None if wanted.spec.tools is None else frozenset(wanted.spec.tools)
     return granted.narrowed(tools=wished, agents=asked, assignee=assignee.slug)
-
-
-async def _slugs(session: AsyncSession, team_id: UUID, ids: Collection[UUID]) -> list[str]:
-    rows = await session.execute(select(Agent.id, Agent.slug).where(Agent.team_id == team_id, Agent.id.in_(ids)))
-    found = {agent_id: slug for agent_id, slug in rows}
-    for one in ids:
-        if one not in found:
-            raise NotFound(f"There is no agent {to_global(Prefix.AGENT, one)} in this team.")
-    return [found[one] for one in ids]
-
-
-async def _refuse_stopped(session: AsyncSession, team_id: UUID, creator_id: UUID) -> None:
-    """Whoever begins a tree of tasks: an agent that was stopped gives no work either."""
-    stopped = (Agent.team_id == team_id) & (Agent.id == creator_id) & (Agent.status != AgentStatus.ACTIVE)
-    creator = await session.scalar(select(Agent).where(stopped))
-    if creator is not None:
-        reason = UnavailableReason(creator.status.value)
-        raise AgentUnavailable(f"{creator.name} is {reason.value} and delegates nothing. Name another creator.", reason)
 
 
 async def _open_budget(
@@ -347,31 +278,3 @@ def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | Non
         task.collaboration_id = parent.collaboration_id
         task.conversation_id, task.redacts = parent.conversation_id, parent.redacts
     return task
-
-
-def row_of(spec: TaskSpec, task_id: UUID, team_id: UUID) -> Task:
-    """A pending task with what the spec says of it; its place in a tree is still to be filled in."""
-    return Task(
-        id=task_id,
-        team_id=team_id,
-        type=spec.type,
-        title=spec.title,
-        instructions=spec.instructions,
-        context=spec.context,
-        expected_output=spec.expected_output,
-        input_artifacts=list(spec.input_artifacts),
-        priority=spec.priority,
-        max_tokens=spec.max_tokens,
-        max_tool_calls=spec.max_tool_calls,
-        timeout_s=spec.timeout_seconds,
-        model_tier=spec.model_tier,
-        status=TaskStatus.PENDING,
-        purpose=TaskPurpose.DELEGATION,
-        attempts_allowed=ATTEMPTS,
-    )
-
-
-async def _insert_dependencies(session: AsyncSession, task: Task, needs: Collection[UUID]) -> None:
-    rows = [{"team_id": task.team_id, "task_id": task.id, "needs_id": one} for one in sorted(needs)]
-    if rows:
-        await session.execute(insert(TaskDependency), rows)

@@ -17,10 +17,11 @@ from app.events.log import Actor
 from app.ids import new_id
 from app.tasks.errors import AuthorityExceeded
 from app.tasks.failures import over_limit
+from app.tasks.locks import held
 from app.tasks.models import Task, ToolCall
 from app.tasks.narration import tell
 from app.tasks.redacting import without_secrets
-from app.tasks.transitions import fail_attempt, held
+from app.tasks.requeueing import fail_attempt
 
 
 class ToolCallSpec(Strict):

@@ -1,125 +1,35 @@
-"""Every change of a task's state: one function each, under the task's row lock, fenced by the claim where one is due.
-
-Locks are taken in one order: the team's turn for waits, the assignee's row, tasks by id, budget accounts upwards.
+"""What whoever works on a task, or ordered it, does to it: one function each, under the task's row lock, fenced by the
+claim where one is due. How it is taken is in `claiming`, how it goes back in `requeueing`, what its end entails in
+`ending`.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
-from decimal import Decimal
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
 from app.attention import service as attention
 from app.budgets import service as budgets
-from app.contracts import service as contracts
-from app.db.transaction import Bell, remember_bell
-from app.errands import service as errands
-from app.errands.models import ErrandKind
-from app.errors import Conflict, Forbidden, NotFound
+from app.errors import Conflict
 from app.events.kinds import EventKind
-from app.events.log import SYSTEM, Actor
-from app.tasks import attempts, dead_letters
-from app.tasks.ending import NO_COST, end, end_below
-from app.tasks.errors import ClaimLost
-from app.tasks.failures import (
-    AGENT_ARCHIVED,
-    LEASE_EXPIRED,
-    NOTHING,
-    TIMED_OUT,
-    Failure,
-    Usage,
-    contract_violated,
-    output_unfit,
-    over_limit,
-)
-from app.tasks.models import OPEN, AttemptOutcome, Task, TaskAttempt, TaskPurpose, TaskStatus, TaskType
+from app.events.log import Actor
+from app.tasks import outputs
+from app.tasks.claiming import LEASE_S, take
+from app.tasks.ending import end
+from app.tasks.failures import NOTHING, Failure, Usage
+from app.tasks.locks import held, locked, not_yours
+from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import tell, used
+from app.tasks.outputs import Checked
 from app.tasks.redacting import without_secrets
-from app.tasks.retry_policy import FailureCode, retry_after
-
-LEASE_S = range(5, 301)
-
-
-async def claim(
-    session: AsyncSession,
-    *,
-    team_id: UUID,
-    agent_id: UUID,
-    types: Collection[TaskType] | None,
-    lease_s: int,
-    actor: Actor,
-) -> Task | None:
-    """Take the agent's next due task, or None. Of many claimers each task goes to one; a paused agent gets none."""
-    statement = _due().where(Task.team_id == team_id, Task.assignee_id == agent_id)
-    if types is not None:
-        statement = statement.where(Task.type.in_(types))
-    rows = await session.execute(statement)
-    return next((_take(session, task, at, lease_s=lease_s, actor=actor) for task, at in rows), None)
-
-
-def _due() -> Select[Task, datetime]:
-    statement = (
-        select(Task, func.clock_timestamp())
-        .join(Agent, Agent.id == Task.assignee_id)
-        .where(
-            Task.status == TaskStatus.PENDING,
-            Task.waiting_for == 0,
-            Task.ready_at <= func.clock_timestamp(),
-            Agent.status == AgentStatus.ACTIVE,
-        )
-        .order_by(Task.due_at, Task.id)
-        .limit(1)
-        .with_for_update(of=Task, key_share=True, skip_locked=True)
-    )
-    return statement.execution_options(populate_existing=True)
-
-
-def _take(session: AsyncSession, task: Task, at: datetime, *, lease_s: int, actor: Actor) -> Task:
-    task.status, task.claim_token = TaskStatus.IN_PROGRESS, uuid4()
-    task.attempts_made += 1
-    task.started_at = task.started_at or at
-    task.lease_until = at + timedelta(seconds=lease_s)
-    task.deadline = at + timedelta(seconds=task.timeout_s)
-    attempts.open_attempt(session, task)
-    tell(session, EventKind.TASK_CLAIMED, task, actor, attempt=task.attempts_made)
-    if task.purpose is TaskPurpose.CONSULTATION:
-        errands.ask(session, ErrandKind.TASK_BEGUN, team_id=task.team_id, subject_id=task.id)
-    return task
-
-
-async def held(
-    session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, agent_id: UUID | None = None
-) -> tuple[Task, TaskAttempt, datetime]:
-    """A claimed task, locked, with its attempt; raises ClaimLost. `agent_id`: the caller acts as this agent only."""
-    task, at = await locked(session, team_id=team_id, task_id=task_id)
-    if agent_id is not None and task.assignee_id != agent_id:
-        raise _not_yours()
-    if task.status is not TaskStatus.IN_PROGRESS or task.claim_token != claim_token:
-        raise ClaimLost
-    return task, await attempts.current(session, task), at
-
-
-async def locked(
-    session: AsyncSession, *, team_id: UUID, task_id: UUID, skip_locked: bool = False
-) -> tuple[Task, datetime]:
-    statement = (
-        select(Task, func.clock_timestamp())
-        .where(Task.team_id == team_id, Task.id == task_id)
-        .with_for_update(key_share=True, skip_locked=skip_locked)
-    )
-    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
-    if row is None:
-        raise NotFound("There is no such task in this team.")
-    task, at = row
-    return task, at
+from app.tasks.requeueing import fail_attempt, stopped_by_limits
+from app.tasks.retry_policy import FailureCode
 
 
 async def heartbeat(
@@ -141,7 +51,7 @@ async def heartbeat(
     news = progress is not None and without_secrets(task, progress) != task.progress
     if progress is not None:
         task.progress = without_secrets(task, progress)
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if stopped:
         return task
     task.lease_until = at + timedelta(seconds=lease_s)
@@ -165,17 +75,20 @@ async def complete(
     artifacts: Sequence[str] = (),
     usage: Usage = NOTHING,
     agent_id: UUID | None = None,
+    checked: Checked | None = None,
 ) -> Task:
-    """End with a result. An output that does not fit the task's contract is a failed attempt, as the answer shows."""
+    """End with a result. An output that does not fit the task's contract is a failed attempt, as the answer shows.
+    `checked` is what was found of it before; without that it is checked here."""
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if stopped:
         return task
-    violation = await _violation(session, task, output)
-    if violation is not None:
-        await fail_attempt(session, task, violation, at=at, actor=actor, cost=cost)
+    if checked is None or not checked.counts_for(task, output):
+        checked = await outputs.checked_now(session, task, output)
+    if checked.violation is not None:
+        await fail_attempt(session, task, checked.violation, at=at, actor=actor, cost=cost)
         return task
     task.result, task.output = without_secrets(task, result), without_secrets(task, output)
     task.result_artifacts = without_secrets(task, list(artifacts))
@@ -206,7 +119,7 @@ async def submit(
         if task.waiting_for:
             await attention.withdraw_of_task(session, task.id, actor=actor)
             task.waiting_for = 0
-        _take(session, task, at, lease_s=LEASE_S[0], actor=actor)
+        take(session, task, at, lease_s=LEASE_S[0], actor=actor)
         await session.flush()
     assert task.claim_token is not None
     return await complete(
@@ -236,41 +149,10 @@ async def fail(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
+    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
     if not stopped:
         await fail_attempt(session, task, failure, at=at, actor=actor, cost=cost)
     return task
-
-
-async def end_overdue(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
-    """What the sweeper found: time out past the deadline, or give up the attempt whose lease ran out."""
-    try:
-        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
-    except NotFound:  # held by whoever is just now changing it
-        return False
-    if task.status is not TaskStatus.IN_PROGRESS or task.deadline is None or task.lease_until is None:
-        return False
-    if task.deadline <= at:
-        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT)
-    elif task.lease_until <= at:
-        await fail_attempt(session, task, LEASE_EXPIRED, at=at, actor=SYSTEM, outcome=AttemptOutcome.LOST)
-    else:
-        return False
-    return True
-
-
-async def end_unclaimable(session: AsyncSession, *, team_id: UUID, task_id: UUID) -> bool:
-    """What the sweeper found: a pending task whose agent was archived. Nobody will ever take it."""
-    try:
-        task, at = await locked(session, team_id=team_id, task_id=task_id, skip_locked=True)
-    except NotFound:
-        return False
-    status = await session.scalar(select(Agent.status).where(Agent.id == task.assignee_id))
-    if task.status is not TaskStatus.PENDING or status is not AgentStatus.ARCHIVED:
-        return False
-    await end(session, task, TaskStatus.FAILED, at=at, actor=SYSTEM, failure=AGENT_ARCHIVED)
-    await _bury(session, task, AGENT_ARCHIVED, SYSTEM)
-    return True
 
 
 async def cancel(
@@ -279,135 +161,9 @@ async def cancel(
     """Stop an open task and all open work below it. An agent may cancel only what it has delegated itself."""
     task, at = await locked(session, team_id=team_id, task_id=task_id)
     if agent_id is not None and task.creator_id != agent_id:
-        raise _not_yours()
+        raise not_yours()
     if task.status not in OPEN:
         raise Conflict(f"This task has already ended ({task.status.name}).")
     failure = Failure(FailureCode.CANCELLED, reason or "It was cancelled.")
     await end(session, task, TaskStatus.CANCELLED, at=at, actor=actor, failure=failure)
     return task
-
-
-async def release(session: AsyncSession, *, team_id: UUID, task_id: UUID, claim_token: UUID, actor: Actor) -> None:
-    """Give a claimed task back unfinished, at once and without counting the attempt: whoever ran it has to stop."""
-    task, _, at = await held(session, team_id=team_id, task_id=task_id, claim_token=claim_token)
-    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None)
-    task.ready_at = at
-    task.attempts_allowed += 1
-    requeued(session, task, actor, reason="The worker that ran it stops.")
-
-
-async def put_aside(
-    session: AsyncSession, task: Task, attempt: TaskAttempt, *, at: datetime, actor: Actor, usage: Usage
-) -> bool:
-    """A held task waits for something outside: pending at no cost of an attempt, and not to be claimed before
-    `take_up_again`. False: it was past its time or its limits and has ended instead."""
-    stopped, cost = await _stopped(session, task, attempt, usage, at, actor)
-    if stopped:
-        return False
-    await take_back(session, task, at=at, actor=actor, outcome=AttemptOutcome.RELEASED, failure=None, cost=cost)
-    task.waiting_for += 1
-    task.attempts_allowed += 1
-    tell(session, EventKind.TASK_PUT_ASIDE, task, actor, attempt=task.attempts_made, **used(task))
-    return True
-
-
-def take_up_again(session: AsyncSession, task: Task, *, at: datetime, actor: Actor, reason: str) -> None:
-    """What a locked task was put aside for has come."""
-    if task.status is TaskStatus.PENDING and task.waiting_for:
-        task.waiting_for, task.ready_at = task.waiting_for - 1, at
-        requeued(session, task, actor, reason=reason)
-
-
-async def take_back(
-    session: AsyncSession,
-    task: Task,
-    *,
-    at: datetime,
-    actor: Actor,
-    outcome: AttemptOutcome,
-    failure: Failure | None,
-    cost: Decimal = NO_COST,
-) -> None:
-    """From in progress to pending: the claim counts no more, and what the attempt had delegated is cancelled."""
-    await end_below(session, task, at=at, actor=actor, cost=cost)
-    attempts.close(await attempts.current(session, task), outcome, at, failure)
-    task.status = TaskStatus.PENDING
-    task.claim_token = task.lease_until = task.deadline = None
-
-
-async def _stopped(
-    session: AsyncSession, task: Task, attempt: TaskAttempt, usage: Usage, at: datetime, actor: Actor
-) -> tuple[bool, Decimal]:
-    """Whether the task had to be ended, being past its time or its limits; and the cost that is still to be charged."""
-    within, cost = await attempts.report(session, task, attempt, usage)
-    if task.deadline is not None and task.deadline <= at:
-        await end(session, task, TaskStatus.TIMED_OUT, at=at, actor=SYSTEM, failure=TIMED_OUT, cost=cost)
-        return True, NO_COST
-    if not within:
-        tokens = attempt.tokens_used > task.max_tokens
-        what = f"{attempt.tokens_used} of {task.max_tokens} tokens (maxTokens)" if tokens else "its budget (budgetUsd)"
-        await fail_attempt(session, task, over_limit(what), at=at, actor=actor, cost=cost)
-        return True, NO_COST
-    return False, cost
-
-
-async def _violation(session: AsyncSession, task: Task, output: dict[str, Any] | None) -> Failure | None:
-    if task.output_schema is not None:
-        problems = await contracts.problems_with(task.output_schema, output)
-        return output_unfit(problems) if problems else None
-    if task.contract_id is None:
-        return None
-    contract = await contracts.by_id(session, task.contract_id)
-    problems = await contracts.output_problems(contract, output)
-    return contract_violated(contract.name, contract.version, problems) if problems else None
-
-
-async def fail_attempt(
-    session: AsyncSession,
-    task: Task,
-    failure: Failure,
-    *,
-    at: datetime,
-    actor: Actor,
-    outcome: AttemptOutcome = AttemptOutcome.FAILED,
-    cost: Decimal = NO_COST,
-) -> None:
-    """Try again after a wait when that may help, else fail for good."""
-    failure = replace(failure, message=without_secrets(task, failure.message))
-    again = retry_after(
-        code=failure.code,
-        may_pass=failure.may_pass,
-        made=task.attempts_made,
-        allowed=task.attempts_allowed,
-        chance=random.random(),
-        asked=failure.wait,
-        waits=task.waits,
-    )
-    if again is None:
-        await end(session, task, TaskStatus.FAILED, at=at, actor=actor, failure=failure, outcome=outcome, cost=cost)
-        await _bury(session, task, failure, actor)
-        return
-    await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
-    task.ready_at = at + again.wait
-    task.attempts_allowed += again.free
-    task.waits += again.free
-    requeued(session, task, actor, errorCode=failure.code, error=failure.message)
-
-
-async def _bury(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> None:
-    """A person decides on what failed for good; on an agent's own work whoever ordered it does."""
-    if task.purpose is TaskPurpose.DELEGATION:
-        await dead_letters.open_letter(session, task, failure, actor)
-
-
-def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:
-    """Tell that a task is pending again, from when on, and wake the workers."""
-    told = {"attempt": task.attempts_made, "readyAt": task.ready_at.isoformat(), **why}
-    tell(session, EventKind.TASK_REQUEUED, task, actor, **told)
-    remember_bell(session, Bell.WORK)
-
-
-def _not_yours() -> Forbidden:
-    return Forbidden(
-        "This key acts as one agent and may change only that agent's own tasks.", permission="WORK_TASKS", roles=[]
-    )

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
 from app.agents.models import Agent, AgentStatus
-from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.models import AccountKind
 from app.collaborations.templates import SECTION, as_stored
 from app.config import Settings
@@ -78,7 +78,7 @@ async def _carry_out(
         await teams.set_flags(session, team_id=team.id, changes=dict(plan.flags), actor=actor)
     if plan.budgets:
         own = {AccountKind.TEAM_DAY: plan.budgets.day_usd, AccountKind.TEAM_MONTH: plan.budgets.month_usd}
-        await budgets.set_team_caps(session, team_id=team.id, own=own, actor=actor, settings=settings)
+        await set_team_caps(session, team_id=team.id, own=own, actor=actor, settings=settings)
     if plan.groups is not None:  # before the rules, which may name them
         await groups.replace(session, team_id=team.id, groups=plan.groups, actor=actor)
     if plan.rule_changes:

@@ -18,8 +18,6 @@ from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import Conflict, NotFound
 from graphql_schema.scalars import DateTime
 
-UNSET = strawberry.UNSET
-
 
 @strawberry.input(description="A new API key.")
 class CreateApiKeyInput(MutationInput):

@@ -9,7 +9,7 @@ from app.discovery.queries import FoundExpert
 from app.discovery.queries import Recommendation as Recommended
 from app.discovery.recommendations import EXCERPT
 from app.routing.facts import RECENT_TASKS
-from app.tasks.delegation import MAX_OPEN_TASKS
+from app.tasks.availability import MAX_OPEN_TASKS
 from app.tasks.errors import UnavailableReason
 from graphql_schema.agents.types import Agent
 from graphql_schema.planner.mapping import column, entity, mapped

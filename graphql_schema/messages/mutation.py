@@ -33,7 +33,6 @@ from graphql_schema.refusals import (
 from graphql_schema.scalars import Cursor, DateTime
 from graphql_schema.tasks.acting import acting_as, given, parsed
 
-UNSET = strawberry.UNSET
 _REFUSALS = (NotFound, AgentUnavailable, NoDirectMessages, NotInChannel, ChannelClosed, InboxFull)
 
 

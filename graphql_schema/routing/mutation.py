@@ -22,8 +22,6 @@ from graphql_schema.routing.types import RoutingDecision, RoutingPolicy
 from graphql_schema.scalars import Usd
 from graphql_schema.tasks.acting import given
 
-UNSET = strawberry.UNSET
-
 
 @strawberry.input(description="A message to be routed.")
 class RouteMessageInput(MutationInput):

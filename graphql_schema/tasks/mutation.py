@@ -16,9 +16,9 @@ from app.groups.delegation import NOBODY
 from app.ids import Prefix, from_global
 from app.routing.models import MAX_QUERY
 from app.tasks import dead_letters, revival, service, transitions
-from app.tasks.delegation import MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_INSTRUCTIONS, parse_task
 from app.tasks.models import TaskPriority, TaskType
 from app.tasks.service import Delegation
+from app.tasks.spec import MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_INSTRUCTIONS, parse_task
 from graphql_schema.context import Context
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity

@@ -15,12 +15,13 @@ from app.auth.roles import Permission
 from app.contracts.documents import require_document
 from app.errors import InvalidInput, Unavailable
 from app.ids import Prefix, from_global
-from app.tasks import queries, tool_calls, transitions
-from app.tasks.delegation import MAX_ARTIFACTS, Reference
+from app.tasks import claiming, outputs, queries, tool_calls, transitions
+from app.tasks.claiming import LEASE_S
 from app.tasks.failures import Failure, ReportedFailure, Usage
 from app.tasks.models import TaskType
+from app.tasks.outputs import Checked
+from app.tasks.spec import MAX_ARTIFACTS, Reference
 from app.tasks.tool_calls import ToolCallSpec
-from app.tasks.transitions import LEASE_S
 from graphql_schema.context import Context
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
@@ -30,7 +31,6 @@ from graphql_schema.tasks.acting import acting_as, given, parsed, uuid_of
 from graphql_schema.tasks.mutation import TaskPayload
 from graphql_schema.tasks.types import Task, ToolCall
 
-UNSET = strawberry.UNSET
 DEFAULT_LEASE_S = 30
 MOST_WAIT_S = 10
 MOST_ARGUMENTS = 100_000  # bytes
@@ -203,7 +203,7 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
 async def claim_task(work: Work, input: ClaimTaskInput) -> ClaimTaskPayload:
     agent_id, lease_s = _worker_id(work.context, input), _lease(input.lease_seconds)
     await queries.require_runtime(work.session, team_id=work.team_id, agent_id=agent_id, runtime=AgentRuntime.EXTERNAL)
-    task = await transitions.claim(
+    task = await claiming.claim(
         work.session, team_id=work.team_id, agent_id=agent_id, types=input.types, lease_s=lease_s, actor=work.actor
     )
     if task is None:
@@ -238,12 +238,26 @@ async def record_tool_call(work: Work, input: RecordToolCallInput) -> ToolCallPa
     return ToolCallPayload(tool_call=kept.id, task=task.id)  # type: ignore[arg-type]
 
 
+async def _check_output(context: Context, input: CompleteTaskInput) -> Checked | None:
+    if input.output is None:
+        return None
+    async with context.services.transaction() as session:
+        required = await outputs.required_by(
+            session,
+            team_id=context.principal.team_id,
+            task_id=from_global(Prefix.TASK, input.task_id, path="taskId"),
+            claim_token=uuid_of(input.claim_token, path="claimToken"),
+        )
+    return await outputs.check(required, require_document("output", input.output)) if required else None
+
+
 @mutation(
     "Ends a task with its result, settles its budget, and cancels what it left open below it. A result that comes "
     "after the task's time or beyond its limits does not count, and one whose output does not fit the task's contract "
     "fails it: look at its status.",
     needs=Permission.WORK_TASKS,
     refusals=(NotFound, ClaimLost),
+    prepare=_check_output,
 )
 async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
     made = parsed(Result, given(input, "result", "result_artifacts"))
@@ -255,6 +269,7 @@ async def complete_task(work: Work, input: CompleteTaskInput) -> TaskPayload:
         output=output,
         artifacts=made.result_artifacts,
         usage=usage_of(input),
+        checked=work.prepared,
     )
     return TaskPayload(task=task.id)  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import strawberry
 
 from app.auth.roles import Permission
-from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.models import AccountKind
 from app.errors import InvalidInput
 from app.teams import service as teams
@@ -70,7 +70,7 @@ async def set_team_budgets(work: Work, input: SetTeamBudgetsInput) -> TeamPayloa
     own = {kind: _cap(path, cap) for kind, (path, cap) in given.items() if cap is not UNSET}
     if not own:
         raise InvalidInput.of("dayUsd", "is needed, or monthUsd, or both")
-    team = await budgets.set_team_caps(
+    team = await set_team_caps(
         work.session, team_id=work.team_id, own=own, settings=work.context.services.settings, actor=work.actor
     )
     return TeamPayload(team=team.id)  # type: ignore[arg-type]

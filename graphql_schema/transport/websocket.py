@@ -9,7 +9,6 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import orjson
-import structlog
 from graphql import OperationType
 
 from app.auth.principal import Principal
@@ -28,7 +27,6 @@ from graphql_schema.transport.refusals import HttpRefusal, Refused, from_app_err
 from graphql_schema.transport.request import from_payload
 from graphql_schema.transport.socket import DirectSocket, socket_of
 
-log = structlog.get_logger(__name__)
 SUBPROTOCOL = "graphql-transport-ws"
 INIT_TIMEOUT_S = 10.0
 MAX_ID_CHARS = 200

@@ -14,7 +14,8 @@ from jobs.worker import FUNCTIONS
 SOURCES = [file for package in ("app", "graphql_schema", "jobs") for file in Path(package).rglob("*.py")]
 PURE_RULES = [
     "app/agents/status.py", "app/teams/flags.py", "app/handoffs/changes.py", "app/team_files/plan.py",
-    "app/tasks/delegation.py", "app/tasks/retry_policy.py", "app/tasks/oscillation.py", "app/contracts/check.py",
+    "app/tasks/delegation.py", "app/tasks/priority.py", "app/tasks/spec.py", "app/tasks/retry_policy.py",
+    "app/tasks/oscillation.py", "app/contracts/check.py",
     "app/contracts/schemas.py", "app/redaction.py", "app/consultations/context_builder.py",
     "app/consultations/likeness.py", "app/consultations/loop_detector.py", "app/consultations/specialist.py",
     "app/consultations/wording.py",

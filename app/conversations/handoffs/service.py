@@ -32,7 +32,7 @@ from app.memories import service as memories
 from app.memories.errors import MemoryFull
 from app.memories.models import MAX_TEXT, MemoryKind
 from app.memories.service import Source
-from app.tasks.service import refuse_inactive
+from app.tasks.availability import refuse_inactive
 
 TIMEOUT_S = range(1, 86_401)
 
@@ -91,7 +91,7 @@ async def request(
     )
     if wanted.replies:
         await replies.open_own(
-            session, conversation, await announcement(session, conversation), taker.id, settings.reply_timeout_s, actor
+            session, await announcement(session, conversation), taker.id, settings.reply_timeout_s, actor
         )
     return made
 

@@ -211,7 +211,7 @@ class Steps:
         elif decision.after_work is AfterWork.TERMINATE:
             await close_held(session, conversation, reason="The work is done.", actor=SYSTEM)
         elif decision.after_work is AfterWork.CONTINUE and await self._has_more_to_say(session, stage):
-            await replies.open_own(session, conversation, message, speaker.id, reply.timeout_s, actor)
+            await replies.open_own(session, message, speaker.id, reply.timeout_s, actor)
 
     async def _pass_on(
         self, session: AsyncSession, stage: _Stage, decision: Decision, taker: Agent, reply: Reply, actor: Actor
@@ -239,7 +239,7 @@ class Steps:
                 actor=actor,
             )
         announced = await service.announcement(session, conversation)
-        await replies.open_own(session, conversation, announced, taker.id, reply.timeout_s, actor)
+        await replies.open_own(session, announced, taker.id, reply.timeout_s, actor)
 
     async def _has_more_to_say(self, session: AsyncSession, stage: _Stage) -> bool:
         """Not when it asks the user something, or only says again what it said before."""

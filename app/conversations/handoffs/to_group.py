@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.conversations.handoffs.models import ConversationHandoff
 from app.conversations.models import Conversation
 from app.groups import service as groups
-from app.groups.service import Picked
+from app.groups.picking import Picked, pick
 
 
 async def taker_of(
@@ -23,7 +23,7 @@ async def taker_of(
     text: str,
     matches: Mapping[str, float] | None = None,
 ) -> Picked:
-    """Neither who has the conversation nor who waits for its return. Raises what `groups.pick` raises, and NotFound."""
+    """Neither who has the conversation nor who waits for its return. Raises what `pick` raises, and NotFound."""
     group = await groups.find(session, team_id, group_id)
     holder = select(Conversation.primary_agent_id).where(
         Conversation.team_id == team_id, Conversation.id == conversation_id
@@ -34,4 +34,4 @@ async def taker_of(
         ConversationHandoff.outcome.is_(None),
     )
     exclude = {*await session.scalars(holder), *await session.scalars(waiting)}
-    return await groups.pick(session, group, text, matches=matches, exclude=exclude)
+    return await pick(session, group, text, matches=matches, exclude=exclude)

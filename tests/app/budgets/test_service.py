@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.errors import BudgetExhausted
 from app.budgets.models import AccountKind, BudgetAccount
 from app.events.models import Event
@@ -118,7 +119,7 @@ async def test_a_team_is_warned_once_near_its_cap(desk: Desk) -> None:
 async def set_caps(desk: Desk, **own: Decimal | None) -> None:
     kinds = {AccountKind(f"team_{name}"): cap for name, cap in own.items()}
     async with desk.transaction() as session:
-        await budgets.set_team_caps(session, team_id=desk.team_id, own=kinds, settings=desk.settings, actor=ACTOR)
+        await set_team_caps(session, team_id=desk.team_id, own=kinds, settings=desk.settings, actor=ACTOR)
 
 
 async def test_new_caps_count_at_once_and_may_lie_below_what_is_reserved(desk: Desk) -> None:

@@ -18,7 +18,7 @@ from app.inference.prompt import Assignment, Source
 from app.inference.providers import Providers
 from app.inference.request import Request, Tool, Used
 from app.inference.run import run
-from app.inference.tokens import tokens_of
+from app.inference.sizes import tokens_of
 from tests.app.inference.conftest import Listener, Notebook
 
 Ask = Callable[..., Request]

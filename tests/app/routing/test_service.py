@@ -23,8 +23,8 @@ from app.routing.service import WORDS_ONLY
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from app.tasks import service as tasks
-from app.tasks.delegation import parse_task
 from app.tasks.service import Delegation
+from app.tasks.spec import parse_task
 from app.teams.models import Team
 from tests.fixtures.switchboard import ALL_ON, NOTHING, REVIEW, Switchboard
 

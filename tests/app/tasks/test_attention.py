@@ -13,7 +13,7 @@ from sqlalchemy import select, text
 from app.attention import service as attention
 from app.attention.errors import AlreadyAnswered
 from app.attention.models import AttentionItem, AttentionKind, AttentionState, AttentionStep
-from app.budgets import service as budgets
+from app.budgets.caps import set_team_caps
 from app.budgets.models import AccountKind
 from app.errors import Conflict, InvalidInput
 from app.events.log import Actor
@@ -206,7 +206,7 @@ async def test_a_dead_letter_is_resolved_by_either_door_and_only_once(desk: Desk
 async def test_a_budget_near_its_cap_is_raised_from_its_item_once(desk: Desk) -> None:
     async with desk.transaction() as session:
         own = {AccountKind.TEAM_DAY: Decimal(10), AccountKind.TEAM_MONTH: Decimal(1000)}
-        await budgets.set_team_caps(session, team_id=desk.team_id, own=own, settings=desk.settings, actor=ACTOR)
+        await set_team_caps(session, team_id=desk.team_id, own=own, settings=desk.settings, actor=ACTOR)
     await desk.delegate("kyra", "luke", budget_usd="8.5")
     (item,) = await items(desk)
 
@@ -221,7 +221,7 @@ async def test_a_budget_near_its_cap_is_raised_from_its_item_once(desk: Desk) ->
     await desk.delegate("kyra", "luke", budget_usd="48" if isinstance(ends[1], AttentionItem) else "32")
     async with desk.transaction() as session:
         cap = await session.scalar(select(Team.day_budget_usd).where(Team.id == desk.team_id))
-        await budgets.set_team_caps(
+        await set_team_caps(
             session, team_id=desk.team_id, own={AccountKind.TEAM_DAY: Decimal(500)}, settings=desk.settings, actor=OMAR
         )
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 
 from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.models import Contract
 from app.contracts.spec import parse_contract
-from app.errors import InvalidInput, NotFound
+from app.errors import FieldProblem, InvalidInput, NotFound
 from app.tasks import revival, transitions
-from app.tasks.models import DeadLetterState, Task
+from app.tasks.errors import ClaimLost
+from app.tasks.models import DeadLetterState, Task, TaskStatus
+from app.tasks.outputs import Checked
+from app.tasks.run import Made, Run
 from tests.fixtures.desk import ACTOR, Desk
 
 INPUT = {"review_scope": {"files": ["a.py"]}, "criteria": {"must_pass_tests": True, "must_pass_type_check": False}}
@@ -26,11 +32,11 @@ OUTPUT: dict[str, Any] = {
 REVIEW = {"contract": "reviewer", "contract_input": INPUT}
 
 
-async def complete(desk: Desk, task: Task, output: dict[str, Any] | None) -> Task:
+async def complete(desk: Desk, task: Task, output: dict[str, Any] | None, checked: Checked | None = None) -> Task:
     async with desk.transaction() as session:
         return await transitions.complete(
             session, team_id=desk.team_id, task_id=task.id, claim_token=task.claim_token, result="Done.",
-            output=output, actor=ACTOR,
+            output=output, actor=ACTOR, checked=checked,
         )  # type: ignore[arg-type] # fmt: skip
 
 
@@ -99,6 +105,56 @@ async def test_a_misfit_is_a_failed_attempt_for_good_that_names_the_fields(
     assert (failed.result, failed.output, await desk.reserved()) == (None, None, 0)
     assert [letter.reason for letter in await desk.letters()] == [f"CONTRACT_VIOLATED: {failed.error_message}"]
     assert (await desk.kinds(task))[-2:] == ["task.failed", "task.dead_lettered"]
+
+
+@pytest.fixture
+def checked_unheld(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The outputs that were checked; each check fails where anybody holds a task meanwhile."""
+    checked, true = [], contracts.problems_with
+
+    async def look(schema: dict[str, Any], output: dict[str, Any] | None) -> list[FieldProblem]:
+        async with desk.transaction() as session:
+            await session.execute(text("select from task for update nowait"))
+        checked.append(output)
+        return await true(schema, output)
+
+    monkeypatch.setattr(contracts, "problems_with", look)
+    return checked
+
+
+@pytest.mark.parametrize(
+    ("output", "status"), [(OUTPUT, TaskStatus.COMPLETED), (OUTPUT | {"verdict": "fine"}, TaskStatus.FAILED)]
+)
+async def test_a_run_has_its_output_checked_before_it_holds_the_task(
+    desk: Desk, checked_unheld: list[Any], output: dict[str, Any], status: TaskStatus
+) -> None:
+    task = await desk.working("kyra", "luke", **REVIEW)
+
+    assert await Run(task, desk.transaction, ACTOR).complete(Made("Done.", output)) is status
+
+    assert checked_unheld == [output]
+
+
+async def test_what_a_lost_claim_brings_is_not_checked(desk: Desk, checked_unheld: list[Any]) -> None:
+    task = await desk.working("kyra", "luke", **REVIEW)
+    await desk.cancel(task)
+
+    with pytest.raises(ClaimLost):
+        await Run(task, desk.transaction, ACTOR).complete(Made("Done.", OUTPUT))
+
+    assert checked_unheld == []
+
+
+@pytest.mark.parametrize("other", ["output", "contract", "schema"])
+async def test_a_check_of_anything_else_does_not_count(desk: Desk, other: str) -> None:
+    task = await desk.working("kyra", "luke", **REVIEW)
+    misfit = OUTPUT | {"verdict": "fine"}
+    fine = Checked(schema=None, contract_id=task.contract_id, output=misfit, violation=None)
+    changed = {"output": {"output": OUTPUT}, "contract": {"contract_id": uuid4()}, "schema": {"schema": {}}}[other]
+
+    failed = await complete(desk, task, misfit, checked=replace(fine, **changed))
+
+    assert failed.error_code == "CONTRACT_VIOLATED"
 
 
 async def test_a_task_keeps_its_version_through_new_ones_deletion_and_retry(desk: Desk, settings: Settings) -> None:

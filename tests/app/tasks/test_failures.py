@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -21,7 +20,7 @@ from app.tasks.models import (
     TaskDependency,
     TaskStatus,
 )
-from app.tasks.retry_policy import ATTEMPTS, FailureCode, Retry, retry_after
+from app.tasks.retry_policy import ATTEMPTS
 from app.tasks.sweeper import sweep
 from tests.fixtures.desk import ACTOR, Desk
 
@@ -169,47 +168,6 @@ async def test_of_ten_who_resolve_a_letter_at_once_one_does(desk: Desk) -> None:
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 9, outcomes
     (letter,) = await desk.letters()
     assert await desk.count() == (2 if letter.state is DeadLetterState.REPLAYED else 1)
-
-
-@pytest.mark.parametrize(
-    ("made", "may_pass", "code", "chance", "wait"),
-    [
-        (1, True, "FAILED", 0.5, 2.0),
-        (2, True, "FAILED", 0.5, 8.0),
-        (1, True, "FAILED", 0.0, 1.6),
-        (1, True, "FAILED", 1.0, 2.4),
-        (1, True, FailureCode.LEASE_EXPIRED, 0.5, 0.0),
-        (3, True, FailureCode.LEASE_EXPIRED, 0.5, None),
-        (3, True, "FAILED", 0.5, None),
-        (1, False, "FAILED", 0.5, None),
-        (1, True, FailureCode.LIMIT_EXCEEDED, 0.5, None),
-        (1, True, FailureCode.CONTRACT_VIOLATED, 0.5, None),
-    ],
-)
-def test_retry_policy(made: int, may_pass: bool, code: str, chance: float, wait: float | None) -> None:
-    decided = retry_after(code=code, may_pass=may_pass, made=made, allowed=ATTEMPTS, chance=chance)
-
-    assert decided == (None if wait is None else Retry(timedelta(seconds=wait)))
-
-
-@pytest.mark.parametrize(
-    ("waits", "may_pass", "asked", "wait"),
-    [(0, True, 30, 30.0), (1, True, 0, 2.0), (2, True, 86_400, 900.0), (0, False, 30, None), (20, True, 30, None)],
-)
-def test_a_wait_that_a_provider_asks_for_is_no_attempt(
-    waits: int, may_pass: bool, asked: float, wait: float | None
-) -> None:
-    decided = retry_after(
-        code="RATE_LIMITED",
-        may_pass=may_pass,
-        made=3 + waits,
-        allowed=3 + waits,
-        chance=0.0,
-        asked=timedelta(seconds=asked),
-        waits=waits,
-    )
-
-    assert decided == (None if wait is None else Retry(timedelta(seconds=wait), free=True))
 
 
 async def test_a_retry_is_checked_against_the_chain_as_it_is_now(desk: Desk) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
 from uuid import uuid4
 
 import asyncpg
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from app.agents.models import AgentStatus
 from app.budgets.errors import BudgetExhausted
 from app.errors import AppError, Conflict, InvalidInput, NotFound
 from app.ids import new_id
 from app.tasks.errors import (
-    AgentUnavailable,
     AuthorityExceeded,
     ClaimLost,
     CycleDetected,
@@ -69,34 +65,6 @@ async def test_the_database_itself_refuses_a_broken_task(desk: Desk, change: str
     assert isinstance(refused.value.orig.__cause__, asyncpg.CheckViolationError)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("status", "reason"), [(AgentStatus.PAUSED, "PAUSED"), (AgentStatus.ARCHIVED, "ARCHIVED")])
-async def test_an_agent_that_takes_no_part_is_unavailable(desk: Desk, status: AgentStatus, reason: str) -> None:
-    await desk.agent("kyra")
-    await desk.agent("luke")
-    await desk.set_status("luke", status)
-
-    with pytest.raises(AgentUnavailable) as refused:
-        await desk.delegate("kyra", "luke")
-
-    assert refused.value.details == {"reason": reason}
-    assert (await desk.count(), await desk.reserved()) == (0, 0)
-
-
-async def test_of_fifty_delegations_to_one_agent_exactly_five_are_made(desk: Desk) -> None:
-    await desk.agent("kyra")
-    await desk.agent("luke")
-
-    outcomes = await asyncio.gather(
-        *(desk.delegate("kyra", "luke", budget_usd="0.1") for _ in range(50)), return_exceptions=True
-    )
-
-    made = [outcome for outcome in outcomes if isinstance(outcome, Task)]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, AgentUnavailable)]
-    assert (len(made), len(refused)) == (5, 45)
-    assert {one.details["reason"] for one in refused} == {"AT_CAPACITY"}
-    assert await desk.count() == 5
-
-
 async def test_a_flag_that_is_off_refuses(desk: Desk) -> None:
     await desk.sql("""update team set flags = '{"task_delegation": false}'""")
 
@@ -141,38 +109,6 @@ async def test_more_than_the_parent_has_left_is_exhausted(desk: Desk) -> None:
 
     assert refused.value.details["scope"] == "TASK"
     assert await desk.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"title": " "}, "title"),
-        ({"title": "x" * 201}, "title"),
-        ({"instructions": ""}, "instructions"),
-        ({"instructions": "x" * 100_001}, "instructions"),
-        ({"instructions": "a\x00b"}, "instructions"),
-        ({"max_tokens": -1}, "max_tokens"),
-        ({"max_tool_calls": -1}, "max_tool_calls"),
-        ({"timeout_seconds": 0}, "timeout_seconds"),
-        ({"budget_usd": "-1"}, "budget_usd"),
-        ({"budget_usd": "0.0000001"}, "budget_usd"),
-        ({"input_artifacts": ["just some words"]}, "input_artifacts.0"),
-        ({"input_artifacts": ["memory:1"] * 51}, "input_artifacts"),
-        ({"model_tier": 3}, "model_tier"),
-    ],
-)
-async def test_bad_input_is_named(desk: Desk, fields: dict[str, Any], path: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await desk.delegate("kyra", "luke", **fields)
-
-    assert [problem["path"] for problem in refused.value.problems] == [path]
-    assert await desk.count() == 0
-
-
-async def test_references_are_taken(desk: Desk) -> None:
-    given = ["artifact:1", "memory:x", "file:a/b.md", "task:0190", "https://example.org/a"]
-
-    assert (await desk.delegate("kyra", "luke", input_artifacts=given)).input_artifacts == given
 
 
 async def test_only_a_running_task_delegates_and_only_in_its_assignees_name(desk: Desk) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from app.errors import AppError, Unavailable
 from app.tasks.completion import Completion, complete_plain
-from app.tasks.delegation import parse_task
 from app.tasks.failures import NOTHING
 from app.tasks.models import OPEN, Task
 from app.tasks.service import Delegation, delegate
+from app.tasks.spec import parse_task
 from app.tasks.sweeper import sweep
 from app.tasks.tool_calls import ToolCallSpec, record
 from tests.fixtures.desk import ACTOR, Desk

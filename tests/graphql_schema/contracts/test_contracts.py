@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from app.auth.roles import Role
+from app.contracts import service as contracts
+from app.errors import FieldProblem
 from app.ids import Prefix, to_global
 from tests.fixtures.parley import Parley
 
@@ -111,6 +114,30 @@ async def test_a_contract_from_its_first_version_to_a_task_that_breaks_it(work: 
             read["contracts"]["nodes"]] == [
         ("developer", 1, True, 0), ("ranking", 1, False, 1), ("ranking", 2, False, 0), ("reviewer", 1, True, 0),
     ]  # fmt: skip
+
+
+async def test_an_output_is_checked_before_anybody_holds_the_task(
+    work: Parley, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await work.run(SAVE, {"input": {"name": "ranking", "outputSchema": RANKED}}, role=Role.INTEGRATOR)
+    task = {
+        "creatorId": to_global(Prefix.AGENT, work.home.kyra.id), "assigneeId": work.home.agent_id, "type": "VALIDATE",
+        "title": "Rank", "instructions": "Rank these.", "contract": "ranking",
+    }  # fmt: skip
+    made = (await work.run(WORK, {"task": task, "claim": {"agentId": work.home.agent_id}}))["claimTask"]
+    checked, true = [], contracts.problems_with
+
+    async def look(schema: dict[str, Any], output: dict[str, Any] | None) -> list[FieldProblem]:
+        async with work.transaction() as session:
+            await session.execute(text("select from task for update nowait"))
+        checked.append(output)
+        return await true(schema, output)
+
+    monkeypatch.setattr(contracts, "problems_with", look)
+    held = {"taskId": made["task"]["id"], "claimToken": made["claimToken"], "result": "Done."}
+    done = (await work.run(COMPLETE, {"input": held | {"output": {"best_one": "b"}}}))["completeTask"]
+
+    assert (done["task"]["status"], checked) == ("COMPLETED", [{"best_one": "b"}])
 
 
 @pytest.mark.parametrize(

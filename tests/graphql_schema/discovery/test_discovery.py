@@ -8,7 +8,7 @@ import pytest
 
 from app.agents.models import AgentStatus
 from app.auth.roles import Role
-from app.tasks.delegation import MAX_OPEN_TASKS
+from app.tasks.availability import MAX_OPEN_TASKS
 from tests.fixtures.desk import Desk
 from tests.fixtures.parley import Parley
 from tests.graphql_schema.discovery.conftest import AVAILABILITY, EXPERTS, RECOMMEND, RECORD, Decided
