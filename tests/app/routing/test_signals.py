@@ -85,6 +85,16 @@ def test_complexity_grows_with_what_is_asked() -> None:
     assert hard.reasoning == 10
 
 
+@pytest.mark.parametrize("limit", ["5%", "5 % of it", "10 €", "10€, no more", "(20$)", "200 ms", "3 days", "64gb"])
+def test_amount_with_its_unit_is_one_constraint(limit: str) -> None:
+    assert complexity_of(f"Answer {limit}").constraints == 2.5
+
+
+@pytest.mark.parametrize("plain", ["5 apples", "10 kittens", "3 sheep", "version 5"])
+def test_number_of_things_is_no_constraint(plain: str) -> None:
+    assert complexity_of(f"Answer {plain}").constraints == 0
+
+
 @pytest.mark.parametrize(
     ("complexity", "left", "requested", "expected"),
     [
