@@ -22,7 +22,7 @@ from app.memories.models import MemoryKind
 from app.memories.recall import IMPORTANCE, RELEVANCE, Recalled, View
 from app.redaction import Redaction
 from app.routing.calibration import Calibration, similarity
-from app.routing.mentions import MENTION
+from app.routing.mentions import addressing_nobody
 from app.routing.models import MAX_QUERY
 from app.routing.service import Draft, Message, Routing
 from app.routing.team_indexes import TeamIndexes
@@ -111,7 +111,7 @@ def routed_text(spec: ConsultationSpec) -> str:
     """Nobody is addressed in it: whom the requester names is a suggestion at most."""
     kind = spec.reason.value.replace("_", " ") if spec.reason.value != "other" else ""
     told = "\n".join(filter(None, (spec.question, spec.given.concern, spec.given.current_task, kind)))
-    return MENTION.sub(r"\1", told)[: min(MOST_ROUTED, MAX_QUERY)]
+    return addressing_nobody(told)[: min(MOST_ROUTED, MAX_QUERY)]
 
 
 def _nearness(memory: Recalled, calibration: Calibration) -> float:

@@ -16,6 +16,11 @@ def mentions(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def addressing_nobody(text: str) -> str:
+    """The same text, with names in it that address nobody."""
+    return MENTION.sub(r"\1", text)
+
+
 def first_mentioned(text: str, active: Collection[str]) -> str | None:
     """The first mentioned agent that is active; unknown and paused ones are passed over."""
     return next((slug for slug in mentions(text) if slug in active), None)
