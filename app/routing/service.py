@@ -26,7 +26,7 @@ from app.routing.decisions import record as record
 from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.facts import TeamFacts
 from app.routing.gate import candidates
-from app.routing.mentions import mentions
+from app.routing.mentions import MOST_TOLD, mentions, passed_over, unheard
 from app.routing.models import MAX_QUERY, SCORE_UNITS
 from app.routing.packing import packed
 from app.routing.score import units
@@ -97,8 +97,9 @@ class Routing:
             choice = direct(named, named or _default(team, message))
         else:
             choice = await self._choose(mode, team_id, team, message, vector, written, policy, named)
-        if (blind or team.blind) and mode is not RoutingMode.DIRECT:
-            choice = replace(choice, warning=" ".join(filter(None, (choice.warning, WORDS_ONLY))))
+            unseen = WORDS_ONLY if blind or team.blind else None
+            told = (await self._passed_over(team_id, team, message), choice.warning, unseen)
+            choice = replace(choice, warning=" ".join(filter(None, told)) or None)
         ended = time.perf_counter()
         latencies = {
             "gate_latency_ms": 1000 * (ended - gate_started) if mode is RoutingMode.GATE else None,
@@ -170,6 +171,15 @@ class Routing:
         return choose(
             mode, message.text, found, policy, named=named, current=current, default=team.default, left_out=gone
         )
+
+    async def _passed_over(self, team_id: UUID, team: KnownTeam, message: Message) -> str | None:
+        """What is to be told of mentions that address nobody. Who is named in another way needs none of them."""
+        passed = passed_over(message.text, team.agents) if message.agent_id is None else []
+        if not passed:
+            return None
+        known = "select slug, status from agent where team_id = $1 and slug = any($2)"
+        rows = await self._database.fetch(known, team_id, passed[:MOST_TOLD])
+        return unheard(passed, {row["slug"]: row["status"] for row in rows})
 
     def _draft(
         self,

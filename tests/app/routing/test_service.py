@@ -79,6 +79,16 @@ async def test_mentions_win_where_they_are_of_an_active_agent(board: Switchboard
         decision = await board.route(text, flags=flags)
         assert board.slugs(decision) == [slug], text
         assert (decision.reason is Reason.USER_MENTION) == (slug == "ada")
+        assert ("no agent @nobody" in str(decision.warning)) == ("@nobody" in text), text
+        assert ("@zoe is paused" in str(decision.warning)) == ("@zoe" in text), text
+    longest = f"@{'x' * 5_000} @{'y' * 4_000} @zoe {NOTHING}"
+    board.embedder.fails = True
+    told = await board.route(longest, flags=flags, strategy=Strategy.ENSEMBLE, without=["kyra"])
+    board.embedder.fails = False
+    assert WORDS_ONLY in str(told.warning)
+    assert "1 more mention was passed over." in str(told.warning)
+    assert board.slugs(await board.route(f"@nobody {REVIEW}", flags=flags, agent_id="ada")) == ["ada"]
+    assert (await board.route(f"@nobody {REVIEW}", flags=flags, agent_id="ada")).warning is None
     asked = await board.route(REVIEW, flags=flags, agent_id="ada")
     assert (board.slugs(asked), asked.reason) == (["ada"], Reason.USER_MENTION)
 
