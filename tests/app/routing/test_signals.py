@@ -14,6 +14,7 @@ from app.embeddings.static import StaticEmbedder
 from app.routing.complexity import complexity_of
 from app.routing.gate import candidates
 from app.routing.load import Load, load_balance
+from app.routing.mentions import passed_over
 from app.routing.models import MAX_QUERY
 from app.routing.performance import Rating, past_performance
 from app.routing.personality import manner_of, personality_fit
@@ -133,7 +134,9 @@ def test_gate_gives_every_agent_its_four_signals(labelled_index: TeamIndex, embe
     assert (found["ada"].signals.past_performance, found["ada"].signals.load_balance) == (0.7, 1.0)
 
 
-@pytest.mark.parametrize("hostile", ["1", "a", "A", "\n", " ", "haha", "1 ", "a_", "a.", "-", "1.\n", "aA", "<"])
+@pytest.mark.parametrize(
+    "hostile", ["1", "a", "A", "\n", " ", "haha", "1 ", "a_", "a.", "-", "1.\n", "aA", "<", "@a ", "`", "```a"]
+)
 def test_no_text_is_read_slowly(hostile: str) -> None:
     text = (hostile * MAX_QUERY)[:MAX_QUERY]
 
@@ -142,6 +145,7 @@ def test_no_text_is_read_slowly(hostile: str) -> None:
         started = time.perf_counter()
         manner_of(text)
         complexity_of(text)
+        passed_over(text, {"kyra"})
         seconds.append(time.perf_counter() - started)
 
     assert min(seconds) < 0.015  # what reads each rest of the text anew takes 40 ms to half a second
