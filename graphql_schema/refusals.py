@@ -122,7 +122,9 @@ class AgentUnavailable(Refusal):
     reason: task_errors.UnavailableReason = strawberry.field(description="Why not.")
 
 
-@strawberry.type(description="A message is for nobody: none was named, and the default agent is missing or not active.")
+@strawberry.type(
+    description="A message is for nobody: none was named, and the default agent is missing, not active or left out."
+)
 class NoAgentAvailable(Refusal):
     pass
 

@@ -16,7 +16,7 @@ from app.routing.words import stem, words
 SAME = 0.95
 ALMOST = 0.94  # what two texts have at most that differ in a name, a number or a word each
 LONGEST = 2_000  # characters of a text that are compared
-__all__ = ["ALMOST", "LONGEST", "SAME", "SIMILAR", "Likeness", "particulars", "stems_of"]
+__all__ = ["ALMOST", "LONGEST", "SAME", "SIMILAR", "Likeness", "overlap", "particulars", "stems_of"]
 # Names, numbers, paths and what stands in backticks: texts that differ in one ask for something else.
 _PARTICULAR = re.compile(
     r"`([^`\n]{1,80})`|(?<![\w/.-])((?:/[\w{}:.-]+)+|[\w-]+(?:[./_:][\w{}-]+)+|\w*\d[\w%.]*|[a-z]+[A-Z]\w*|[A-Z]{2,}\w*)"
@@ -32,6 +32,12 @@ def particulars(text: str) -> frozenset[str]:
 @lru_cache(maxsize=2_000)
 def stems_of(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(text[:LONGEST]))
+
+
+def overlap(one: str, other: str) -> float:
+    """The share of the shorter text's words that the other has, too."""
+    mine, its = stems_of(one), stems_of(other)
+    return len(mine & its) / max(min(len(mine), len(its)), 1)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import structlog
 from app.config import Settings
 from app.consultations import queries
 from app.consultations.context_builder import MOST_SIMILAR, Found
-from app.consultations.likeness import LONGEST, Likeness
+from app.consultations.likeness import LONGEST, Likeness, overlap
 from app.consultations.spec import ConsultationSpec
 from app.db.engine import Database
 from app.embeddings.embedder import Embedder, EmbeddingFailed
@@ -22,7 +22,7 @@ from app.memories.models import MemoryKind
 from app.memories.recall import IMPORTANCE, RELEVANCE, Recalled, View
 from app.redaction import Redaction
 from app.routing.calibration import Calibration, similarity
-from app.routing.mentions import MENTION
+from app.routing.mentions import addressing_nobody
 from app.routing.models import MAX_QUERY
 from app.routing.service import Draft, Message, Routing
 from app.routing.team_indexes import TeamIndexes
@@ -32,6 +32,7 @@ log = structlog.get_logger(__name__)
 MOST_ROUTED = 5_000  # characters by which a specialist is chosen
 _LOOKED_AT = 30  # memories, the best ones, among which similar consultations are looked for
 _MOST_FOUND = 5
+SHARES = 0.3  # overlap of words from which it belongs while no cosine can be read
 BELONGS = 0.5  # calibrated likeness from which a memory belongs to the question
 
 
@@ -92,11 +93,11 @@ class Consulting:
 
     async def _find(self, team_id: UUID, text: str) -> Found:
         """Of the team's own shelf only: what agents keep for themselves stays with them."""
-        calibration = await self.indexes.calibration()
+        calibration = await self._calibration()
         kinds = (MemoryKind.SHARED, MemoryKind.PROCEDURAL)
         view = View(team_id, (team_id,), kinds)
         memories = await self.library.search(view, text=text, limit=_LOOKED_AT)
-        near = [one for one in memories if _nearness(one, calibration) >= BELONGS]
+        near = [one for one in memories if _belongs(one, text, calibration)]
         of_consultations = await queries.remembered_as(self.database, team_id, [one.id for one in near])
         similar = [one.text for one in near if one.id in of_consultations]
         others = [one for one in near if one.id not in of_consultations]
@@ -106,12 +107,25 @@ class Consulting:
             practices=_texts(others, MemoryKind.PROCEDURAL),
         )
 
+    async def _calibration(self) -> Calibration | None:
+        try:
+            return await self.indexes.calibration()
+        except EmbeddingFailed as error:
+            log.warning("memories are compared with a question by their words only", error=error.message)
+            return None
+
 
 def routed_text(spec: ConsultationSpec) -> str:
     """Nobody is addressed in it: whom the requester names is a suggestion at most."""
     kind = spec.reason.value.replace("_", " ") if spec.reason.value != "other" else ""
     told = "\n".join(filter(None, (spec.question, spec.given.concern, spec.given.current_task, kind)))
-    return MENTION.sub(r"\1", told)[: min(MOST_ROUTED, MAX_QUERY)]
+    return addressing_nobody(told)[: min(MOST_ROUTED, MAX_QUERY)]
+
+
+def _belongs(memory: Recalled, text: str, calibration: Calibration | None) -> bool:
+    if calibration is None:
+        return overlap(memory.text, text) >= SHARES
+    return _nearness(memory, calibration) >= BELONGS
 
 
 def _nearness(memory: Recalled, calibration: Calibration) -> float:

@@ -7,10 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+import numpy as np
+import structlog
+
 from app.db.engine import Database
 from app.discovery.experts import Expert, holdings, ranked, required_skills
 from app.discovery.recommendations import excerpt, recommended
-from app.embeddings.embedder import Embedder, EmbeddingFailed
+from app.embeddings.embedder import DIMENSIONS, Embedder, EmbeddingFailed
 from app.errors import check_text
 from app.routing import facts
 from app.routing.load import load_balance
@@ -19,6 +22,7 @@ from app.routing.skill_match import Query, SkillMatch, skill_matches
 from app.routing.team_indexes import TeamIndexes
 from app.tasks.availability import MAX_OPEN_TASKS
 
+log = structlog.get_logger(__name__)
 _PORTRAITS = "select id, tagline, personality from agent where team_id = $1 and id = any($2)"
 
 
@@ -85,18 +89,18 @@ async def recommend(
     ]
 
 
-async def skill_matches_of(
-    indexes: TeamIndexes, embedder: Embedder, team_id: UUID, text: str
-) -> dict[str, float] | None:
-    """How well each active agent's skills match a text, by slug; None when the embedder fails."""
-    try:
-        known = await indexes.get(team_id)
-        [asked] = await _queries(embedder, [text])
-    except EmbeddingFailed:
-        return None
+async def skill_matches_of(indexes: TeamIndexes, embedder: Embedder, team_id: UUID, text: str) -> dict[str, float]:
+    """How well each active agent's skills match a text, by slug."""
+    known = await indexes.get(team_id)
+    [asked] = await _queries(embedder, [text])
     return {match.slug: match.value for match in await asyncio.to_thread(skill_matches, known.index, asked)}
 
 
 async def _queries(embedder: Embedder, texts: list[str]) -> list[Query]:
-    vectors = await embedder.embed(texts)
+    """With vectors of zeros when the embedder fails: words and subjects then decide alone."""
+    try:
+        vectors = await embedder.embed(texts)
+    except EmbeddingFailed as error:
+        log.warning("agents are found without the meaning of what was asked", error=error.message)
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     return [Query(text, vectors[place : place + 1]) for place, text in enumerate(texts)]

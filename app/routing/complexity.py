@@ -22,7 +22,7 @@ REASONING = re.compile(
 CONSTRAINT = re.compile(
     r"\b(must|without|within|at least|at most|no more than|unless|except|only if|as long as|budget|deadline|"
     r"while keeping|backwards?[- ]compatible|in case)\b|[<>]=?|"
-    r"(?<!\d)\d++\s?(?:%|ms|s|gb|mb|k|€|\$|usd|days?|hours?|weeks?)\b",
+    r"(?<!\d)\d++\s?(?:[%€$]|(?:ms|s|gb|mb|k|usd|days?|hours?|weeks?)\b)",
     re.IGNORECASE,
 )
 

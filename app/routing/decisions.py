@@ -24,8 +24,8 @@ from app.routing.team_indexes import KnownTeam
 DECISION = (
     "id", "team_id", "mode", "reason", "policy_id", "asked_strategy", "strategy", "ensemble_allowed", "threshold",
     "skill_floor", "k", "query", "embedder", "conversation_id", "message_id", "current_agent_id", "default_agent_id",
-    "selected_agent_id", "selected_agent_ids", "candidate_ids", "candidate_signals", "confidence", "fallback_used",
-    "warning", "complexity", "complexity_length", "complexity_steps", "complexity_technical_depth",
+    "selected_agent_id", "selected_agent_ids", "left_out_ids", "candidate_ids", "candidate_signals", "confidence",
+    "fallback_used", "warning", "complexity", "complexity_length", "complexity_steps", "complexity_technical_depth",
     "complexity_reasoning", "complexity_constraints", "suggested_tier", "selected_tier", "selected_model",
     "tier_override_reason", "estimated_cost", "gate_latency_ms", "router_latency_ms",
 )  # fmt: skip

@@ -6,14 +6,16 @@ from app.errors import AppError
 
 
 class NoAgentAvailable(AppError):
-    """A message is for nobody: no agent was named and there is no default agent, or it is not active."""
+    """A message is for nobody: no agent was named and there is no default agent, or it is not active or left out."""
 
     code = "NO_AGENT_AVAILABLE"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "No agent was named, and the team has no active default agent. Name an agent, or resume the default agent."
-        )
+    def __init__(
+        self,
+        message: str = "No agent was named, and the team has no active default agent. Name an agent, or resume the "
+        "default agent.",
+    ) -> None:
+        super().__init__(message)
 
 
 class AgentNotActive(AppError):

@@ -28,18 +28,23 @@ class Decided:
     model: str
     tier_override_reason: str | None
     kept_current: bool  # whether the first selected had the conversation already
+    left_out: tuple[str, ...] = ()  # names, as far as known
+    default_left_out: bool = False
 
 
 def explain(decided: Decided) -> str:
     """A few sentences: who answers, why, and with which model."""
-    return " ".join(filter(None, (_who(decided), _why(decided), decided.warning, _model(decided))))
+    return " ".join(filter(None, (_who(decided), _why(decided), _left_out(decided), decided.warning, _model(decided))))
 
 
 def _who(decided: Decided) -> str:
     if not decided.selected:
         return "Nobody answers."
-    names = " and ".join(filter(None, (", ".join(decided.selected[:-1]), decided.selected[-1])))
-    return f"{names} {'answers' if len(decided.selected) == 1 else 'answer'}."
+    return f"{_listed(decided.selected)} {'answers' if len(decided.selected) == 1 else 'answer'}."
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _why(decided: Decided) -> str:
@@ -58,6 +63,13 @@ def _why(decided: Decided) -> str:
         best += f", at or above the threshold of {shown(decided.threshold)}"
     moved = " The conversation moves on from its current agent." if decided.reason is Reason.HANDOFF else ""
     return f"{decided.selected[0]} has {best} ({decided.strategy.name}).{moved}"
+
+
+def _left_out(decided: Decided) -> str:
+    """Nothing where somebody was addressed: then it made no difference."""
+    if not decided.left_out or decided.reason is Reason.USER_MENTION:
+        return ""
+    return f"{_listed(decided.left_out)} {'was' if len(decided.left_out) == 1 else 'were'} left out."
 
 
 def _model(decided: Decided) -> str:

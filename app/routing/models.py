@@ -120,6 +120,8 @@ class RoutingDecision(Identified, Base):
     default_agent_id: Mapped[UUID | None]
     selected_agent_id: Mapped[UUID | None]
     selected_agent_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid()))
+    # Active agents that were not to be chosen; null: not known, as of decisions before this was kept.
+    left_out_ids: Mapped[list[UUID] | None] = mapped_column(ARRAY(Uuid()))
     # What a replay reads: see app/routing/packing.py.
     candidate_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid()), server_default="{}")
     candidate_signals: Mapped[list[int]] = mapped_column(ARRAY(BigInteger), server_default="{}")

@@ -15,7 +15,7 @@ from app.routing.policies import WEIGHTS
 from app.routing.router import Reason
 from app.routing.score import UNITS, Candidate, Score, Signals, Weights
 from app.routing.select import Strategy
-from app.routing.why_not import WhyNot, why_not
+from app.routing.why_not import LeftOutAgents, WhyNot, why_not
 
 _DECISION = """
 select decision.*, policy.skill_match_weight, policy.past_performance_weight, policy.personality_fit_weight,
@@ -27,7 +27,11 @@ select decision.*, policy.skill_match_weight, policy.past_performance_weight, po
     array(
         select agent.slug from unnest(decision.selected_agent_ids) with ordinality as chosen(id, at)
         join agent on agent.id = chosen.id order by at
-    ) as slugs
+    ) as slugs,
+    array(
+        select agent.name from agent where agent.id = any(decision.left_out_ids) order by agent.slug
+    ) as left_out_names,
+    (select array_agg(agent.slug) from agent where agent.id = any(decision.left_out_ids)) as left_out_slugs
 from routing_decision as decision join routing_policy as policy on policy.id = decision.policy_id
 where decision.team_id = $1 and decision.id = $2
 """
@@ -44,6 +48,7 @@ class StoredDecision:
     weights: Weights
     chosen: tuple[str, ...]  # slugs
     scores: tuple[Score, ...]
+    left_out: LeftOutAgents | None  # None: not known
 
 
 async def stored(database: Database, team_id: UUID, decision_id: UUID) -> StoredDecision:
@@ -53,7 +58,9 @@ async def stored(database: Database, team_id: UUID, decision_id: UUID) -> Stored
         raise NotFound("There is no such routing decision in this team.")
     rows = await database.fetch(_CANDIDATES, team_id, decision_id)
     weights = Weights(*(row[f"{name}_weight"] / UNITS for name in WEIGHTS))
-    return StoredDecision(_decided(row), weights, tuple(row["slugs"]), tuple(_score(one) for one in rows))
+    return StoredDecision(
+        _decided(row), weights, tuple(row["slugs"]), tuple(_score(one) for one in rows), _left_out(row)
+    )
 
 
 async def why_not_agent(database: Database, team_id: UUID, decision_id: UUID, agent_id: UUID) -> WhyNot:
@@ -63,7 +70,7 @@ async def why_not_agent(database: Database, team_id: UUID, decision_id: UUID, ag
     if agent is None:
         raise NotFound("There is no such agent in this team.")
     kept = await stored(database, team_id, decision_id)
-    return why_not(kept.decided, kept.weights, kept.scores, chosen=kept.chosen, **dict(agent))
+    return why_not(kept.decided, kept.weights, kept.scores, chosen=kept.chosen, left_out=kept.left_out, **dict(agent))
 
 
 def _decided(row: Any) -> Decided:
@@ -82,7 +89,15 @@ def _decided(row: Any) -> Decided:
         model=row["selected_model"],
         tier_override_reason=row["tier_override_reason"],
         kept_current=row["selected_agent_id"] is not None and row["selected_agent_id"] == row["current_agent_id"],
+        left_out=tuple(row["left_out_names"]),
+        default_left_out=row["default_agent_id"] in (row["left_out_ids"] or ()),
     )
+
+
+def _left_out(row: Any) -> LeftOutAgents | None:
+    if row["left_out_ids"] is None:
+        return None
+    return LeftOutAgents(frozenset(row["left_out_slugs"] or ()), removed=row["conversation_id"] is not None)
 
 
 def _score(row: Any) -> Score:

@@ -42,10 +42,16 @@ select candidate_ids[place] from (
     ) as candidate where packed >= floor offset 0
 ) as scored where score >= threshold order by score desc, place limit most
 """
+# As app/routing/stand_in.py says: candidates are those who were active and not left out. Older decisions do not know
+# whom they left out, and had the default agent step in all the same.
+_STANDS_IN = """
+case when default_agent_id = any(left_out_ids)
+    then case when current_agent_id = any(candidate_ids) then current_agent_id end else default_agent_id end
+"""
 # `offset 0` keeps what is costly from being computed once for each of its uses. Lists are told only of more than one
 # agent: single keys are much cheaper to group by.
 _REPLAYED = f"""
-select *, coalesce(first_id, list[1], default_agent_id) as after_id,
+select *, coalesce(first_id, list[1], {_STANDS_IN}) as after_id,
     case when cardinality(list) > 1 then list end as after,
     first_id is null and coalesce(cardinality(list), 0) = 0 as falls_back,
     cardinality(list) > 1 and asked <> '{Strategy.CASCADE}' as all_answer
@@ -125,7 +131,7 @@ select json_build_object(
 )
 """
 _FLIPS = f"""
-select flip.*, decision.query, decision.threshold, decision.skill_floor,
+select flip.*, decision.query, decision.default_agent_id, decision.threshold, decision.skill_floor,
     {", ".join(f"policy.{name}_weight" for name in WEIGHTS)}
 from (
     select id, created_at, before_id, after_id, fallback_used, falls_back, candidate_ids, candidate_signals
@@ -248,7 +254,8 @@ class Replay:
             select decision.id, decision.created_at, {_LEFT_OUT} as left_out, selected_agent_id as before_id,
                 case when cardinality(selected_agent_ids) > 1 then selected_agent_ids end as before,
                 cardinality(selected_agent_ids) > 1 and decision.strategy <> '{Strategy.CASCADE}' as all_answered,
-                fallback_used, default_agent_id, candidate_ids, candidate_signals, rating,
+                fallback_used, default_agent_id, current_agent_id, left_out_ids, candidate_ids, candidate_signals,
+                rating,
                 coalesce(actual_cost, estimated_cost) as cost, {asked} as asked,
                 case
                     when {_LEFT_OUT} is not null then 0

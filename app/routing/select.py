@@ -10,11 +10,9 @@ from enum import StrEnum
 from app.errors import InvalidInput
 from app.routing.score import UNITS, Candidate, Score, Weights, ranked, units
 from app.routing.skill_match import MATCHES
+from app.routing.stand_in import StandIn
 
 MOST_AGENTS = 20
-NOBODY = "No agent is active that could answer."
-NO_MATCH = "No agent matches this well enough, so the default agent answers."
-NO_DEFAULT = "No agent matches this well enough, and the team has no active default agent."
 
 
 class Strategy(StrEnum):
@@ -57,8 +55,11 @@ class Selection:
     scores: tuple[Score, ...]  # of every candidate, best first
 
 
-def select(candidates: Sequence[Candidate], policy: Policy, *, default: str | None) -> Selection:
-    """`candidates` are the active agents; `default` is the team's default agent, None when it has none or it is paused.
+def select(
+    candidates: Sequence[Candidate], policy: Policy, *, default: str | None, default_left_out: bool = False
+) -> Selection:
+    """`candidates` are the active agents; `default` answers when none of them is taken: the team's default agent, None
+    when it has none or it is paused; or whoever steps in for one that is left out.
 
     An empty team and one whose agents are all paused are alike: there is nobody to choose from.
     """
@@ -66,7 +67,7 @@ def select(candidates: Sequence[Candidate], policy: Policy, *, default: str | No
     strategy, downgraded = _allowed(policy)
     able = [score for score in scores if _is_able(score, policy)]
     if not able:
-        return _fall_back(scores, strategy, default, downgraded)
+        return _fall_back(scores, strategy, StandIn(default, default_left_out), downgraded)
     chosen = able[: _how_many(strategy, policy.k)]
     return Selection(
         strategy=strategy,
@@ -92,15 +93,8 @@ def _how_many(strategy: Strategy, k: int) -> int:
     return {Strategy.TOP_1: 1, Strategy.TOP_K: k}.get(strategy, MOST_AGENTS)
 
 
-def _fall_back(scores: Sequence[Score], strategy: Strategy, default: str | None, downgraded: str | None) -> Selection:
-    confidence = next((score.overall for score in scores if score.candidate.slug == default), 0.0)
-    selected = () if default is None else (default,)
-    warning = " ".join(filter(None, (downgraded, nobody_matches(scores, default))))
+def _fall_back(scores: Sequence[Score], strategy: Strategy, stands_in: StandIn, downgraded: str | None) -> Selection:
+    confidence = next((score.overall for score in scores if score.candidate.slug == stands_in.slug), 0.0)
+    selected = () if stands_in.slug is None else (stands_in.slug,)
+    warning = " ".join(filter(None, (downgraded, stands_in.told(anybody=bool(scores)))))
     return Selection(strategy, selected, confidence, True, warning, tuple(scores))
-
-
-def nobody_matches(scores: Sequence[Score], default: str | None) -> str:
-    """What the user is told when no agent is taken for its score or its skills."""
-    if default is not None:
-        return NO_MATCH
-    return NO_DEFAULT if scores else NOBODY

@@ -26,7 +26,7 @@ from app.routing.decisions import record as record
 from app.routing.errors import AgentNotActive, NoAgentAvailable
 from app.routing.facts import TeamFacts
 from app.routing.gate import candidates
-from app.routing.mentions import mentions
+from app.routing.mentions import MOST_TOLD, mentions, passed_over, unheard
 from app.routing.models import MAX_QUERY, SCORE_UNITS
 from app.routing.packing import packed
 from app.routing.score import units
@@ -45,8 +45,9 @@ HUNDREDTHS = 100
 class Message:
     """What is to be routed. What is None counts as the team's policy says, or as not known.
 
-    `direct_agent_id` answers where collaboration is off and no agent is named. Those in `without` are not chosen unless
-    somebody asks for them."""
+    `direct_agent_id` answers where collaboration is off and no agent is named. Those in `without` were removed from the
+    conversation, or ask where there is none: they are not chosen, also not as the default agent, unless they are named.
+    """
 
     text: str
     agent_id: UUID | None = None
@@ -93,11 +94,12 @@ class Routing:
         gate_started = time.perf_counter()
         if mode is RoutingMode.DIRECT:
             named = named or await self._active(team_id, team, message.direct_agent_id, "agentId")
-            choice = direct(named, _default(team, named))
+            choice = direct(named, named or _default(team, message))
         else:
             choice = await self._choose(mode, team_id, team, message, vector, written, policy, named)
-        if (blind or team.blind) and mode is not RoutingMode.DIRECT:
-            choice = replace(choice, warning=" ".join(filter(None, (choice.warning, WORDS_ONLY))))
+            unseen = WORDS_ONLY if blind or team.blind else None
+            told = (await self._passed_over(team_id, team, message), choice.warning, unseen)
+            choice = replace(choice, warning=" ".join(filter(None, told)) or None)
         ended = time.perf_counter()
         latencies = {
             "gate_latency_ms": 1000 * (ended - gate_started) if mode is RoutingMode.GATE else None,
@@ -164,9 +166,20 @@ class Routing:
         ratings, loads = await facts.signals(self._database, team_id, written, team.index.calibration)
         found = candidates(team.index, Query(message.text, vector), ratings=ratings, loads=loads)
         current = team.slug_of(message.current_agent_id)
-        gone = {team.slug_of(one) for one in message.without} - {named, *mentions(message.text)}
+        gone = {slug for one in message.without if (slug := team.slug_of(one))} - {named, *mentions(message.text)}
         found = [one for one in found if one.slug not in gone]
-        return choose(mode, message.text, found, policy, named=named, current=current, default=team.default)
+        return choose(
+            mode, message.text, found, policy, named=named, current=current, default=team.default, left_out=gone
+        )
+
+    async def _passed_over(self, team_id: UUID, team: KnownTeam, message: Message) -> str | None:
+        """What is to be told of mentions that address nobody. Who is named in another way needs none of them."""
+        passed = passed_over(message.text, team.agents) if message.agent_id is None else []
+        if not passed:
+            return None
+        known = "select slug, status from agent where team_id = $1 and slug = any($2)"
+        rows = await self._database.fetch(known, team_id, passed[:MOST_TOLD])
+        return unheard(passed, {row["slug"]: row["status"] for row in rows})
 
     def _draft(
         self,
@@ -202,6 +215,7 @@ class Routing:
             "default_agent_id": team.default_id if team.default is not None else None,
             "selected_agent_id": selected[0] if selected else None,
             "selected_agent_ids": selected,
+            "left_out_ids": [team.agents[slug].id for slug in choice.left_out],
             **packed((score.candidate for score in choice.scores), {slug: one.id for slug, one in team.agents.items()}),
             "confidence": round(choice.confidence * SCORE_UNITS),
             "fallback_used": choice.fallback_used,
@@ -253,10 +267,12 @@ def _checked(message: Message) -> Message:
     return replace(message, text=check_text("text", message.text, least=1, most=MAX_QUERY))
 
 
-def _default(team: KnownTeam, named: str | None) -> str:
-    if named is None and team.default is None:
+def _default(team: KnownTeam, message: Message) -> str:
+    if team.default is None:
         raise NoAgentAvailable
-    return named or team.default or ""
+    if team.default_id in message.without:
+        raise NoAgentAvailable("No agent was named, and the default agent is left out. Name an agent.")
+    return team.default
 
 
 def _complexity_columns(complexity: Complexity) -> dict[str, int]:

@@ -55,13 +55,15 @@ class AgentPart:
 
 @dataclass(frozen=True)
 class Side:
-    """A first choice, with its scores under the old and the new weights; both None when it was not scored."""
+    """A first choice, with its scores under the old and the new weights; both None when it was not scored. As
+    `fallback` it is the default agent, or the current one where that is left out."""
 
     agent: AgentPart
     fallback: bool
     signals: Signals | None
     score_before: float | None
     score_after: float | None
+    is_default: bool
 
 
 @dataclass(frozen=True)
@@ -248,21 +250,27 @@ def _flip(row: Any, proposal: Proposal, agents: dict[UUID, AgentPart]) -> Flip:
         skill_floor=old.skill_floor if proposal.skill_floor is None else proposal.skill_floor,
     )
     signals = dict(zip(row["candidate_ids"], map(unpack, row["candidate_signals"]), strict=True))
-    before = _side(agents.get(row["before_id"]), row["fallback_used"], signals, old, new)
-    after = _side(agents.get(row["after_id"]), row["falls_back"], signals, old, new)
+    default_id = row["default_agent_id"]
+    before = _side(agents.get(row["before_id"]), row["fallback_used"], default_id, signals, old, new)
+    after = _side(agents.get(row["after_id"]), row["falls_back"], default_id, signals, old, new)
     why = why_flipped(_chosen(before), _chosen(after), old, new)
     return Flip(row["id"], row["created_at"], row["query"], before, after, why.cause, why.signal, why.by)
 
 
 def _side(
-    agent: AgentPart | None, fallback: bool, signals: dict[UUID, Signals], old: Policy, new: Policy
+    agent: AgentPart | None,
+    fallback: bool,
+    default_id: UUID | None,
+    signals: dict[UUID, Signals],
+    old: Policy,
+    new: Policy,
 ) -> Side | None:
     if agent is None:
         return None
-    own = signals.get(agent.id)
+    own, is_default = signals.get(agent.id), agent.id == default_id
     if own is None:
-        return Side(agent, fallback, None, None, None)
-    return Side(agent, fallback, own, overall(own, old.weights), overall(own, new.weights))
+        return Side(agent, fallback, None, None, None, is_default)
+    return Side(agent, fallback, own, overall(own, old.weights), overall(own, new.weights), is_default)
 
 
 def _chosen(side: Side | None) -> Signals | None:
@@ -272,4 +280,6 @@ def _chosen(side: Side | None) -> Signals | None:
 def _told(side: Side | None) -> str:
     if side is None:
         return "nobody"
-    return f"{side.agent.name} as the default agent" if side.fallback else side.agent.name
+    if not side.fallback:
+        return side.agent.name
+    return f"{side.agent.name} as the {'default' if side.is_default else 'current'} agent"

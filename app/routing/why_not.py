@@ -28,6 +28,14 @@ class SignalGap:
 
 
 @dataclass(frozen=True)
+class LeftOutAgents:
+    """Agents that were not to be chosen: `removed` from the conversation, or else asking themselves."""
+
+    slugs: frozenset[str] = frozenset()
+    removed: bool = False
+
+
+@dataclass(frozen=True)
 class WhyNot:
     selected: bool
     place: int | None
@@ -47,13 +55,16 @@ def why_not(
     chosen: Sequence[str],
     name: str,
     status: str,
+    left_out: LeftOutAgents | None,
 ) -> WhyNot:
     """`scores` are those of all candidates, best first, `chosen` the slugs that were selected. An agent that is not
-    among the candidates was not active then, or left out; `status` is what it is now."""
+    among the candidates was left out, or not active then, which is the same while `left_out` is not known; `status` is
+    what it is now."""
     selected = slug in chosen
     place, score = next(((at, each) for at, each in enumerate(scores, 1) if each.candidate.slug == slug), (None, None))
     if score is None:
-        return WhyNot(selected, None, None, None, None, (), _no_candidate(decided, name, status, selected))
+        said = f"{name} was selected." if selected else _no_candidate(decided, slug, name, status, left_out)
+        return WhyNot(selected, None, None, None, None, (), said)
     winner = next((each for each in scores if chosen and each.candidate.slug == chosen[0]), None)
     gaps = tuple(
         SignalGap(
@@ -68,18 +79,18 @@ def why_not(
     return WhyNot(False, place, score.overall, behind, lost.costliest(), gaps, lost.told())
 
 
-def _no_candidate(decided: Decided, name: str, status: str, selected: bool) -> str:
-    if selected:
-        return f"{name} was selected."
+def _no_candidate(decided: Decided, slug: str, name: str, status: str, left_out: LeftOutAgents | None) -> str:
     if decided.mode is RoutingMode.DIRECT:
         other = decided.selected[0]
         how = "was named" if decided.reason is Reason.USER_MENTION else "answered as the default agent"
         return f"Collaboration was off: agents were not compared, and {other} {how}."
+    if left_out is not None and slug in left_out.slugs:
+        because = "it had been removed from the conversation" if left_out.removed else "it is the one that asked"
+        return f"{name} was left out: {because}."
     now = "" if status == "active" else f" It is {status} now."
-    return (
-        f"{name} was no candidate: it was not active when this was decided, or it was left out, as one that asks or "
-        f"that was removed from the conversation is.{now}"
-    )
+    or_else = ", or it was left out, as one that asks or that was removed from the conversation is"
+    unsure = or_else if left_out is None else ""
+    return f"{name} was no candidate: it was not active when this was decided{unsure}.{now}"
 
 
 @dataclass(frozen=True)
@@ -142,9 +153,11 @@ class _Lost:
         return " ".join(filter(None, (enough, self._compared()))) or None
 
     def _stand_in(self) -> str:
-        if not self.decided.selected:
-            return "and there was no default agent to step in."
-        return f"so {self.decided.selected[0]} answered as the default agent."
+        [first] = self.decided.selected[:1] or [None]
+        if self.decided.default_left_out:
+            instead = f"so {first}, which had the conversation, answered:" if first else "and"
+            return f"{instead} the default agent was left out."
+        return f"so {first} answered as the default agent." if first else "and there was no default agent to step in."
 
     def _refused(self) -> list[str]:
         found, decided = [], self.decided

@@ -12,6 +12,7 @@ from app.reports.service import MOST_OPEN, Ordered
 from app.reports.spec import MOST_CONTEXT, MOST_PARAMETERS_BYTES, SECTIONS, ReportSpec, parse_report
 from app.routing import service as routing
 from app.routing.errors import NoAgentAvailable as Nobody
+from app.routing.mentions import addressing_nobody
 from app.routing.service import Draft, Message
 from graphql_schema.context import Context
 from graphql_schema.mutations import MutationInput, Payload, Work, mutation
@@ -81,7 +82,7 @@ async def _decide(context: Context, input: RequestReportInput) -> tuple[ReportSp
     asking = requester or context.principal.agent_id
     told = "\n".join(str(value) for value in spec.parameters.values())
     words = f"{spec.type.value.replace('_', ' ')}: {spec.title}\n{told[:MOST_ROUTED]}\n{spec.context[:MOST_ROUTED]}"
-    message = Message(text=words[:MOST_ROUTED], without=frozenset({asking} if asking else ()))
+    message = Message(text=addressing_nobody(words)[:MOST_ROUTED], without=frozenset({asking} if asking else ()))
     return spec, await context.services.routing.decide(context.principal.team_id, message)
 
 
@@ -103,7 +104,7 @@ async def request_report(work: Work, input: RequestReportInput) -> ReportPayload
     else:
         assignee_id = draft.decision["selected_agent_id"]
         if assignee_id is None:
-            raise Nobody
+            raise Nobody(draft.decision["warning"])
         decision_id = await routing.record(work.session, draft, actor=work.actor)
     report = await service.request(
         work.session,

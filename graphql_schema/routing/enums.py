@@ -33,7 +33,7 @@ publish_enum(
         Reason.USER_MENTION: "The message mentions it, or the caller named it.",
         Reason.SKILL_MATCH: "Its skills match the message.",
         Reason.HANDOFF: "Its skills match better than those of the current agent.",
-        Reason.DEFAULT: "It is the team's default agent, and no other was found.",
+        Reason.DEFAULT: "It is the team's default agent, or the current one where that is left out; nobody matched.",
     },
     name="RoutingReason",
 )

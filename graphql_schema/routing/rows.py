@@ -65,6 +65,13 @@ def _selected_names() -> ColumnElement[Any]:
     return found.correlate(_DECISION).scalar_subquery().label("selected_names")
 
 
+def _left_out_names() -> ColumnElement[Any]:
+    names = func.array_agg(aggregate_order_by(_AGENT.c.name, _AGENT.c.slug), type_=ARRAY(Text))
+    mine = _AGENT.c.id == func.any(_DECISION.c.left_out_ids)
+    found = select(names).where(mine, _AGENT.c.team_id == _DECISION.c.team_id)
+    return found.correlate(_DECISION).scalar_subquery().label("left_out_names")
+
+
 def _weights() -> ColumnElement[Any]:
     mine = select(
         func.json_build_array(*(_shown(_POLICY, _POLICY.c[name]).element for name in list(_UNITS[_POLICY])[:4]))
@@ -77,7 +84,7 @@ def _agent_name() -> ColumnElement[Any]:
     return mine.correlate(_CANDIDATE).scalar_subquery().label("agent_name")
 
 
-DECISIONS: Subquery = select(*_columns(_DECISION), _selected_names()).subquery()
+DECISIONS: Subquery = select(*_columns(_DECISION), _selected_names(), _left_out_names()).subquery()
 # Pages of one decision's candidates: within it, the agent tells them apart.
 CANDIDATES: Subquery = select(
     _CANDIDATE.c.agent_id.label("id"), *_columns(_CANDIDATE), _agent_name(), _weights()

@@ -86,7 +86,9 @@ class SimulatedChoice:
     agent_id: strawberry.ID = strawberry.field(description="Which agent, `agent_0190…`.")
     slug: str = strawberry.field(description="Its slug.")
     name: str = strawberry.field(description="Its name.")
-    fallback: bool = strawberry.field(description="Whether it steps in as the default agent.")
+    fallback: bool = strawberry.field(
+        description="Whether it steps in as nobody matches: the default agent, or the current one."
+    )
     score_before: float | None = strawberry.field(
         description="Its score under the old weights, 0 to 1; null when it was not scored."
     )
@@ -181,7 +183,9 @@ class RoutingSimulation:
     selections_changed: int = strawberry.field(
         description="In how many the selected agents change: who they are, or their order."
     )
-    fallbacks_before: int = strawberry.field(description="In how many the default agent, or nobody, stepped in.")
+    fallbacks_before: int = strawberry.field(
+        description="In how many nobody matched, so that the default agent, the current one or nobody stepped in."
+    )
     fallbacks_after: int = strawberry.field(description="In how many it would.")
     agents: list[SimulatedAgent] = strawberry.field(
         description="Every agent that was or would be selected, by slug. At most as many as the team has."

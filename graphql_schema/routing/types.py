@@ -123,7 +123,7 @@ class WhyNot:
 _EXPLAINED = (
     "mode", "reason", "strategy", "asked_strategy", "selected_names", "confidence", "threshold", "skill_floor",
     "fallback_used", "warning", "selected_tier", "selected_model", "tier_override_reason", "selected_agent_id",
-    "current_agent_id",
+    "current_agent_id", "left_out_names",
 )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ class RoutingDecision(Node):
         "addressed, 0 when nobody was selected.", filter=True, order=True, aggregate=True,
     )  # fmt: skip
     fallback_used: bool = column(
-        "Whether no agent matched, so that the default agent answers, or nobody.",
+        "Whether no agent matched: the default agent answers, the current one where that is left out, or nobody.",
         filter=True, order=True, group=True, aggregate=True,
     )  # fmt: skip
     warning: str | None = column("What the user should be told; null: nothing.", filter=True, order=True)
@@ -281,6 +281,7 @@ class RoutingDecision(Node):
                 tier_override_reason=self["$tier_override_reason"],
                 kept_current=self["$selected_agent_id"] is not None
                 and self["$selected_agent_id"] == self["$current_agent_id"],
+                left_out=tuple(self["$left_out_names"] or ()),
             )
         )
 

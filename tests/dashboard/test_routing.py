@@ -12,6 +12,7 @@ from app.auth.roles import Role
 from tests.fixtures.browser import PHONE, Dashboard
 
 HOSTILE = "Review this <img src=x onerror=alert(1)> pull request for bugs and race conditions"
+COMMENT = "Too <img src=x onerror=alert(1)> salty"
 MENU = "Plan the menu of a vegan dinner with three recipes"
 ROUTE = """mutation ($text: String!) { routeMessage(input: { text: $text }) {
   ... on RoutingDecisionPayload { decision { id selectedAgent { name } } } ... on Refusal { message }
@@ -78,12 +79,18 @@ async def test_a_decision_is_explained_overruled_and_rated(dashboard: Dashboard)
     await page.get_by_role("dialog").get_by_label("Agent").select_option(other)
     await page.get_by_label("Why", exact=True).fill("It knows the guests")
     await page.get_by_role("dialog").get_by_role("button", name="Override").click()
-    await expect(analyst.get_by_text("It knows the guests")).to_be_visible()
+    await expect(analyst.locator(".notice", has_text="It knows the guests")).to_be_visible()
     await page.get_by_role("button", name="Rate").click()
     await page.get_by_role("radio", name="Poor").check()
+    await page.get_by_label("Comment").fill(COMMENT)
     await page.get_by_role("dialog").get_by_role("button", name="Rate").click()
 
     await expect(analyst.locator(".facts", has_text="2.0 of 5")).to_be_visible()
+    ratings = analyst.get_by_role("list", name="Ratings").get_by_role("listitem")
+    await expect(ratings).to_have_count(2)
+    await expect(ratings.filter(has_text=COMMENT)).to_contain_text("2 of 5")
+    await expect(ratings.filter(has_text=other)).to_contain_text("It knows the guests")
+    assert await analyst.locator("main img").count() == 0
     read = (await dashboard.run(READ, {"id": decision["id"]}))["routingDecision"]
     assert read == {
         "rating": 0.25, "overrides": {"nodes": [{"reason": "It knows the guests", "agent": {"name": other}}]},

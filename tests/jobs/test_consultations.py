@@ -47,6 +47,7 @@ from app.messages import service as messages
 from app.messages.channels import direct
 from app.messages.service import Outgoing
 from app.messages.spec import MessageSpec
+from app.routing.service import WORDS_ONLY
 from app.tasks import questions, revival
 from app.tasks.errors import AgentUnavailable, CycleDetected, PutAside
 from app.tasks.failures import NOTHING
@@ -101,6 +102,25 @@ def documented() -> list[Scenario]:
 
 
 SCENARIOS = documented()
+
+
+@pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.reason.value)
+async def test_while_the_embedder_is_away_words_and_subjects_find_specialist_and_memories(
+    consultations: Consultations, desk: Desk, database: Database, one: Scenario
+) -> None:
+    await consultations.team()
+    for other in SCENARIOS:
+        async with desk.transaction() as session:
+            what: dict[str, Any] = {"team_id": desk.team_id, "kind": MemoryKind.SHARED, "actor": ACTOR}
+            await memories.remember(session, text=other.known, **what)
+    consultations.embedder.fails = True
+
+    row = await consultations.ask(one.asks, one.question, reason=one.reason, **one.context)
+
+    assert (await consultations.slug(row), row.status) == (one.answers, Status.PENDING), row.chosen_because
+    (first,) = await consultations.exchanges(row)
+    assert (first.package or {})["decisions"] == [one.known]
+    assert await database.fetchval("select warning from routing_decision") == WORDS_ONLY
 
 
 async def test_the_six_ways_of_asking_end_to_end_on_the_offline_model(

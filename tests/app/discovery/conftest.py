@@ -1,5 +1,5 @@
 """Discovery is tested on the indexes of routing."""
 
-from tests.app.routing.conftest import calibration, embedder, indexed
+from tests.app.routing.conftest import board, calibration, embedder, indexed
 
-__all__ = ["calibration", "embedder", "indexed"]
+__all__ = ["board", "calibration", "embedder", "indexed"]

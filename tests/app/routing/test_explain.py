@@ -10,7 +10,8 @@ import pytest
 from app.routing.choice import RoutingMode
 from app.routing.explain import explain
 from app.routing.router import Reason
-from app.routing.select import NO_MATCH, NOBODY, Strategy
+from app.routing.select import Strategy
+from app.routing.stand_in import NO_MATCH, NOBODY
 from tests.fixtures.decided import BY_SKILL
 
 ROUTER = {"mode": RoutingMode.ROUTER, "confidence": 0.5}

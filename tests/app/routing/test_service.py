@@ -14,13 +14,15 @@ from app.events.log import SYSTEM
 from app.ids import new_id
 from app.routing.choice import choose
 from app.routing.errors import AgentNotActive, NoAgentAvailable
-from app.routing.models import MAX_QUERY, RoutingMode
+from app.routing.explain import explain
+from app.routing.models import MAX_QUERY, RoutingDecision, RoutingMode
 from app.routing.replay import Proposal
 from app.routing.router import Reason
 from app.routing.score import UNITS, overall
-from app.routing.select import NO_DEFAULT, NO_MATCH, NOBODY, Policy, Strategy
+from app.routing.select import Policy, Strategy
 from app.routing.service import WORDS_ONLY
 from app.routing.simulation import Simulator
+from app.routing.stand_in import ALL_LEFT_OUT, CURRENT_INSTEAD, NO_DEFAULT, NO_MATCH, NOBODY, NOBODY_INSTEAD
 from app.routing.team_indexes import TeamIndexes
 from app.tasks import service as tasks
 from app.tasks.service import Delegation
@@ -77,6 +79,16 @@ async def test_mentions_win_where_they_are_of_an_active_agent(board: Switchboard
         decision = await board.route(text, flags=flags)
         assert board.slugs(decision) == [slug], text
         assert (decision.reason is Reason.USER_MENTION) == (slug == "ada")
+        assert ("no agent @nobody" in str(decision.warning)) == ("@nobody" in text), text
+        assert ("@zoe is paused" in str(decision.warning)) == ("@zoe" in text), text
+    longest = f"@{'x' * 5_000} @{'y' * 4_000} @zoe {NOTHING}"
+    board.embedder.fails = True
+    told = await board.route(longest, flags=flags, strategy=Strategy.ENSEMBLE, without=["kyra"])
+    board.embedder.fails = False
+    assert WORDS_ONLY in str(told.warning)
+    assert "1 more mention was passed over." in str(told.warning)
+    assert board.slugs(await board.route(f"@nobody {REVIEW}", flags=flags, agent_id="ada")) == ["ada"]
+    assert (await board.route(f"@nobody {REVIEW}", flags=flags, agent_id="ada")).warning is None
     asked = await board.route(REVIEW, flags=flags, agent_id="ada")
     assert (board.slugs(asked), asked.reason) == (["ada"], Reason.USER_MENTION)
 
@@ -105,6 +117,67 @@ async def test_every_fallback_is_told(board: Switchboard) -> None:
     for decision, told in ((empty, NOBODY), (no_default, NO_DEFAULT), (all_paused, NOBODY)):
         assert (board.slugs(decision), decision.confidence) == ([], 0)
         assert (decision.fallback_used, decision.warning, decision.selected_agent_id) == (True, told, None)
+
+
+@pytest.mark.parametrize("flags", [ROUTER, GATE])
+async def test_who_is_left_out_is_not_chosen_as_the_default_agent_either(board: Switchboard, flags: Flags) -> None:
+    await board.hire("kyra", "luke", "ada")
+
+    current = await board.route(NOTHING, flags=flags, current_agent_id="luke", without=["kyra"])
+    nobody = await board.route(NOTHING, flags=flags, without=["kyra"])
+    both = await board.route(NOTHING, flags=flags, current_agent_id="luke", without=["kyra", "luke"])
+    every = await board.route(NOTHING, flags=flags, without=["kyra", "luke", "ada"])
+    other = await board.route(NOTHING, flags=flags, current_agent_id="luke", without=["luke"])
+    asked_for = await board.route("@kyra " + NOTHING, flags=flags, without=["kyra"])
+    named = await board.route(NOTHING, flags=flags, agent_id="kyra", without=["kyra"])
+    await board.pause("luke")
+    paused = await board.route(NOTHING, flags=flags, current_agent_id="luke", without=["kyra"])
+
+    assert (board.slugs(current), current.reason, current.fallback_used) == (["luke"], Reason.DEFAULT, True)
+    assert current.warning == CURRENT_INSTEAD
+    assert current.default_agent_id == board.agents["kyra"]
+    for decision, told in (
+        (nobody, NOBODY_INSTEAD), (both, NOBODY_INSTEAD), (paused, NOBODY_INSTEAD), (every, ALL_LEFT_OUT)
+    ):  # fmt: skip
+        assert (board.slugs(decision), decision.fallback_used, decision.warning) == ([], True, told)
+    assert (board.slugs(other), other.warning) == (["kyra"], NO_MATCH)
+    assert (board.slugs(asked_for), board.slugs(named)) == (["kyra"], ["kyra"])
+    replayed = await Simulator(board.database).simulate(board.team_id, Proposal(), examples=0)
+    assert (replayed.flips, replayed.selections_changed) == (0, 0)
+    assert replayed.replayed == (6 if flags is GATE else 0)
+
+
+async def test_default_agent_that_is_left_out_is_not_asked_where_collaboration_is_off(board: Switchboard) -> None:
+    await board.hire("kyra", "luke")
+
+    named = await board.route(NOTHING, flags=Flags(), agent_id="kyra", without=["kyra"])
+    with pytest.raises(NoAgentAvailable, match="the default agent is left out"):
+        await board.route(NOTHING, flags=Flags(), without=["kyra"])
+
+    assert board.slugs(named) == ["kyra"]
+
+
+async def test_decision_tells_whom_it_left_out(board: Switchboard) -> None:
+    await board.hire("kyra", "luke", "ada", "zoe")
+    await board.pause("zoe")
+
+    asked = await board.route(REVIEW, without=["luke"])
+    removed = await board.route(REVIEW, conversation_id=new_id(), without=["luke", "zoe"])
+    fallen = await board.route(NOTHING, current_agent_id="ada", without=["kyra"])
+    nobody = await board.route(NOTHING, without=["kyra"])
+
+    assert await board.why_not(asked, "luke") == "Luke was left out: it is the one that asked."
+    assert await board.why_not(removed, "luke") == "Luke was left out: it had been removed from the conversation."
+    inactive = "Zoe was no candidate: it was not active when this was decided. It is paused now."
+    assert await board.why_not(removed, "zoe") == inactive
+    assert (await board.why_not(fallen, "luke")).endswith(
+        "so Ada, which had the conversation, answered: the default agent was left out."
+    )
+    assert (await board.why_not(nobody, "luke")).endswith("Nobody passed, and the default agent was left out.")
+    assert "Luke was left out." in explain((await board.stored(asked)).decided)
+    async with board.transaction() as session:
+        await session.execute(update(RoutingDecision).values(left_out_ids=None))  # as before it was kept
+    assert "or it was left out" in await board.why_not(asked, "luke")
 
 
 async def test_ensemble_mode_off_takes_one_agent_and_says_so(board: Switchboard) -> None:

@@ -14,6 +14,7 @@ from app.embeddings.static import StaticEmbedder
 from app.routing.complexity import complexity_of
 from app.routing.gate import candidates
 from app.routing.load import Load, load_balance
+from app.routing.mentions import passed_over
 from app.routing.models import MAX_QUERY
 from app.routing.performance import Rating, past_performance
 from app.routing.personality import manner_of, personality_fit
@@ -85,6 +86,16 @@ def test_complexity_grows_with_what_is_asked() -> None:
     assert hard.reasoning == 10
 
 
+@pytest.mark.parametrize("limit", ["5%", "5 % of it", "10 €", "10€, no more", "(20$)", "200 ms", "3 days", "64gb"])
+def test_amount_with_its_unit_is_one_constraint(limit: str) -> None:
+    assert complexity_of(f"Answer {limit}").constraints == 2.5
+
+
+@pytest.mark.parametrize("plain", ["5 apples", "10 kittens", "3 sheep", "version 5"])
+def test_number_of_things_is_no_constraint(plain: str) -> None:
+    assert complexity_of(f"Answer {plain}").constraints == 0
+
+
 @pytest.mark.parametrize(
     ("complexity", "left", "requested", "expected"),
     [
@@ -123,7 +134,9 @@ def test_gate_gives_every_agent_its_four_signals(labelled_index: TeamIndex, embe
     assert (found["ada"].signals.past_performance, found["ada"].signals.load_balance) == (0.7, 1.0)
 
 
-@pytest.mark.parametrize("hostile", ["1", "a", "A", "\n", " ", "haha", "1 ", "a_", "a.", "-", "1.\n", "aA", "<"])
+@pytest.mark.parametrize(
+    "hostile", ["1", "a", "A", "\n", " ", "haha", "1 ", "a_", "a.", "-", "1.\n", "aA", "<", "@a ", "`", "```a"]
+)
 def test_no_text_is_read_slowly(hostile: str) -> None:
     text = (hostile * MAX_QUERY)[:MAX_QUERY]
 
@@ -132,6 +145,7 @@ def test_no_text_is_read_slowly(hostile: str) -> None:
         started = time.perf_counter()
         manner_of(text)
         complexity_of(text)
+        passed_over(text, {"kyra"})
         seconds.append(time.perf_counter() - started)
 
     assert min(seconds) < 0.015  # what reads each rest of the text anew takes 40 ms to half a second

@@ -34,7 +34,7 @@ BUSY, FREE = Weights(0.7, 0.1, 0.1, 0.1), Weights(0.1, 0.1, 0.1, 0.7)
 
 def again(made: Made, proposal: Proposal) -> Selection:
     given = {name: value for name, value in vars(proposal).items() if value is not None}
-    return select(made.candidates, replace(made.policy, **given), default=made.default)
+    return select(made.candidates, replace(made.policy, **given), default=made.stands_in.slug)
 
 
 def expected(decisions: Decisions, proposal: Proposal) -> dict[str, Any]:
@@ -88,7 +88,16 @@ async def test_replay_decides_as_the_rules_do(
         await decisions.add_agents(*(f"agent-{number}" for number in range(agents)))
         for _ in range(count):
             default = dice.choice([None, *sorted(decisions.ids)])
-            await decisions.add(decisions.any_candidates(), decisions.any_policy(), default)
+            candidates = decisions.any_candidates()
+            able = {one.slug for one in candidates}
+            others = sorted(decisions.ids.keys() - able)
+            await decisions.add(
+                candidates,
+                decisions.any_policy(),
+                default,
+                current=dice.choice([None, *sorted(decisions.ids)]),
+                left_out=dice.choice([None, others, others[::2]]),
+            )
 
     flips = 0
     for number in range(20):
@@ -148,6 +157,24 @@ async def test_simulation_tells_cost_ratings_causes_and_what_it_left_out(
         (FlipCause.THRESHOLD, "Kyra as the default agent instead of Luke: the threshold made the difference.")
     ]
     assert [flip.cause for flip in unskilled.examples] == [FlipCause.SKILL_FLOOR]
+
+
+async def test_current_agent_that_stepped_in_is_told_as_such(
+    database: Database, transaction: Transactions, team: Team
+) -> None:
+    async with transaction() as session:
+        decisions = Decisions(session, team.id, random.Random(0))
+        await decisions.add_agents("kyra", "luke", "ada")
+        ada = Candidate("ada", "Ada", Signals(0.2, 0.2, 0.2, 0.2))
+        await decisions.add([LUKE, ada], Policy(), "kyra", current="ada", left_out=["kyra"])
+        await decisions.add([LUKE], Policy(), "kyra", current="ada", left_out=["kyra"])
+
+    strict = await Simulator(database).simulate(team.id, Proposal(threshold=0.9), examples=50)
+
+    assert [flip.explanation for flip in strict.examples] == [
+        "nobody instead of Luke: the threshold made the difference.",
+        "Ada as the current agent instead of Luke: the threshold made the difference.",
+    ]
 
 
 async def test_what_cannot_be_replayed_is_refused(

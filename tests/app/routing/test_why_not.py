@@ -10,8 +10,9 @@ from app.routing.choice import RoutingMode
 from app.routing.explain import Decided
 from app.routing.router import Reason
 from app.routing.score import Candidate, Signals, Weights, ranked, shown
-from app.routing.select import NO_MATCH, Strategy
+from app.routing.select import Strategy
 from app.routing.skill_match import MATCHES
+from app.routing.stand_in import NO_MATCH
 from app.routing.why_not import WhyNot, why_not
 from tests.fixtures.decided import BY_SKILL
 
@@ -28,7 +29,9 @@ KYRA = Candidate("kyra", "Kyra", Signals(0.2, 0.7, 0.6, 0.9))  # 0.51
 def asked(decided: Decided, about: Candidate, *team: Candidate, chosen: str = "luke") -> WhyNot:
     scores = ranked({about, *team}, Weights())
     found = decided.selected and (chosen,)
-    return why_not(decided, Weights(), scores, slug=about.slug, chosen=found, name=about.name, status="active")
+    return why_not(
+        decided, Weights(), scores, slug=about.slug, chosen=found, name=about.name, status="active", left_out=None
+    )
 
 
 def test_gate_names_the_signal_that_cost_the_place() -> None:
@@ -140,9 +143,11 @@ def test_router_that_found_nobody_says_so() -> None:
 
 
 def test_who_was_no_candidate_is_not_called_inactive_for_sure() -> None:
-    left_out = why_not(BY_SKILL, Weights(), (), slug="ada", chosen=("luke",), name="Ada", status="active")
+    left_out = why_not(
+        BY_SKILL, Weights(), (), slug="ada", chosen=("luke",), name="Ada", status="active", left_out=None
+    )
     direct = replace(BY_SKILL, mode=RoutingMode.DIRECT, reason=Reason.DEFAULT, confidence=1.0)
-    apart = why_not(direct, Weights(), (), slug="ada", chosen=("luke",), name="Ada", status="paused")
+    apart = why_not(direct, Weights(), (), slug="ada", chosen=("luke",), name="Ada", status="paused", left_out=None)
 
     assert left_out.explanation == (
         "Ada was no candidate: it was not active when this was decided, or it was left out, as one that asks or that "

@@ -6,11 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import update
 
 from app.auth.roles import Role
 from app.conversations.partials import CHANNEL, Speaker, Speech
 from app.ids import Prefix, from_global, new_id, to_global
 from app.redis import Redis
+from app.teams.models import Team
 from tests.fixtures.streams import Connect, SocketClient
 from tests.graphql_schema.conversations.conftest import Talk
 
@@ -146,6 +148,28 @@ async def test_who_was_removed_is_not_chosen_again_unless_asked_for(talk: Talk) 
     assert slugs == [["kyra"], ["luke"]]
     assert (await talk.parley.run(agents))["gone"]["availability"] == {"activeConversations": 1}
     assert (await talk.parley.run(mine, {"agent": talk.luke}))["conversations"]["totalCount"] == 1
+
+
+async def test_default_agent_that_was_removed_does_not_step_in(talk: Talk) -> None:
+    on = [{"flag": flag, "enabled": True} for flag in ("AGENT_COLLABORATION", "EXPERT_GATE")]
+    await talk.parley.run(FLAGS, {"flags": on})
+    async with talk.parley.transaction() as session:
+        await session.execute(
+            update(Team)
+            .where(Team.id == talk.parley.home.id)
+            .values(default_agent_id=from_global(Prefix.AGENT, talk.luke))
+        )
+    await talk.agents(add=[talk.luke])
+    await talk.agents(remove=[talk.luke])
+
+    await talk.say("Whales in the Pacific")
+    read = await talk.read("messages { nodes { decision { selectedAgents { slug } warning explanation } } }")
+
+    [message] = read["messages"]["nodes"]
+    said = "No agent matches this well enough and the default agent is left out, so the current agent answers."
+    assert message["decision"]["selectedAgents"] == [{"slug": "kyra"}]
+    assert message["decision"]["warning"] == said
+    assert message["decision"]["explanation"].startswith(f"Kyra answers. Luke was left out. {said}")
 
 
 @pytest.mark.usefixtures("worker")

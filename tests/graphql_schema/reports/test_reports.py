@@ -109,6 +109,25 @@ async def test_routing_chooses_who_writes_it_and_says_why(parley: Parley, desk: 
     assert report["routingDecision"]["reason"]
 
 
+@pytest.mark.parametrize(
+    "on", ["{}", '{"agent_collaboration": true}', '{"agent_collaboration": true, "expert_gate": true}']
+)
+async def test_who_asks_does_not_write_it_itself(parley: Parley, desk: Desk, on: str) -> None:
+    await desk.sql(f"update team set flags = '{on}'")
+    off_topic = {"type": "RESEARCH_SUMMARY", "title": "Whales", "parameters": {"topic": "Whales in the Pacific"}}
+    requester = to_global(Prefix.AGENT, parley.home.kyra.id)  # the default agent
+
+    for context in ("", "As @kyra said."):
+        fields = off_topic | {"assigneeId": None, "requesterId": requester, "context": context}
+        refused = (await parley.run(REQUEST, wanted(parley, **fields)))["requestReport"]
+        assert (refused["__typename"], refused["code"]) == ("NoAgentAvailable", "NO_AGENT_AVAILABLE"), context
+        assert "the default agent is left out" in refused["message"]
+
+    assert (await parley.run("{ reports { totalCount } routingDecisions { totalCount } }")) == {
+        "reports": {"totalCount": 0}, "routingDecisions": {"totalCount": 0},
+    }  # fmt: skip
+
+
 async def test_what_does_not_fit_is_refused_by_name(parley: Parley) -> None:
     asked = {
         "parameters.files": {"parameters": {}},

@@ -155,8 +155,7 @@ async def test_why_not_and_explanation_read_well(gated: Parley) -> None:
     assert first["luke"] == {"selected": True, "explanation": "Luke was selected, in place 1."}
     assert second["kyra"]["place"] is None
     assert second["kyra"]["explanation"] == (
-        "Kyra was no candidate: it was not active when this was decided, or it was left out, as one that asks or that "
-        "was removed from the conversation is. It is paused now."
+        "Kyra was no candidate: it was not active when this was decided. It is paused now."
     )
 
 

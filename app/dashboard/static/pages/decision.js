@@ -7,6 +7,7 @@ import { endQuestions, questionOf } from '../question.js';
 import { to } from '../router.js';
 import { overrideDialog, rateDialog } from './decision/acts.js';
 import { candidates, whyNot } from './decision/candidates.js';
+import { RATINGS, ratings } from './decision/ratings.js';
 import { SIGNALS } from './decision/signals.js';
 import { ms, stars } from './routing/charts.js';
 
@@ -22,6 +23,7 @@ const QUERY = `query Decision($id: ID!) {
     candidates(first: 100, orderBy: [{ field: PLACE }]) { totalCount nodes {
       place overall selected matchingSkills explanation ${SIGNALS.map(({ name }) => name).join(' ')} agent { id name }
     } }
+    ${RATINGS}
     overrides(last: 10) { nodes { createdAt overriddenBy reason agent { id name } } }
   }
 }`;
@@ -52,7 +54,7 @@ export default {
     page.question = questionOf(page, 'why not');
     return h('div', { class: 'two-columns' },
       h('div', { class: 'column' }, message(decision, page), candidates(decision, page)),
-      h('div', { class: 'column' }, outcome(decision), decision.candidates.nodes.length > 0 && whyNot(decision, agents.nodes, page), complexity(decision), circumstances(decision)),
+      h('div', { class: 'column' }, outcome(decision), ratings(decision), decision.candidates.nodes.length > 0 && whyNot(decision, agents.nodes, page), complexity(decision), circumstances(decision)),
       page.state.dialog === 'override' && overrideDialog(decision, agents.nodes, page),
       page.state.dialog === 'rate' && rateDialog(decision, page));
   },
