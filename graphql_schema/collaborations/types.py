@@ -95,7 +95,9 @@ class CollaborationSession(Node):
     on_behalf_of: str = column("Who started it: the key's name, or the task's from which it was started.", filter=True)
     created_at: DateTime = column("When it was started.", filter=True, order=True, group=True, aggregate=True)
     deadline: DateTime = column("When its time is over.", filter=True, order=True)
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     lead_id: strawberry.ID | None = column(
         "The agent that leads it; null: none.", prefix=Prefix.AGENT, filter=True, group=True
     )

@@ -79,8 +79,8 @@ class Consultation(Node):
     )
     on_behalf_of: str = column("Who asked: the key's name, or the task's from which it was asked.", filter=True)
     created_at: DateTime = column("When it was asked.", filter=True, order=True, group=True, aggregate=True)
-    finished_at: DateTime | None = column(
-        "When it was answered or closed; null before.", filter=True, order=True, aggregate=True
+    ended_at: DateTime | None = column(
+        "When it was answered or closed; null before.", name="finished_at", filter=True, order=True, aggregate=True
     )
     requester_id: strawberry.ID = column("Who asked.", prefix=Prefix.AGENT, filter=True, group=True)
     requester = one("Agent", _AGENTS, "Who asked.", on=lambda row, agent: agent.id == row.requester_id)

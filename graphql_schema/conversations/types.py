@@ -184,7 +184,9 @@ class Reply(Node):
     cost: Usd = column("What all chosen agents cost, delegations included.", filter=True, aggregate=True)
     created_at: DateTime = column("When it was asked for.", filter=True, order=True, group=True, aggregate=True)
     started_at: DateTime | None = column("When its turn came; null before.", filter=True, order=True)
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     conversation = one(
         "Conversation", _HERE, "In which conversation.",
         on=lambda reply, conversation: conversation.id == reply.conversation_id,

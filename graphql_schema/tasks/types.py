@@ -79,7 +79,9 @@ class Task(Node):
     started_at: DateTime | None = column(
         "When it was first taken up; null before.", filter=True, order=True, aggregate=True
     )
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     creator_id: strawberry.ID | None = column(
         "Who delegated it; null for an agent's own work.", prefix=Prefix.AGENT, filter=True, group=True
     )

@@ -17,7 +17,7 @@ const TASK = '{ id title status }';
 const QUERY = `query Consultation($id: ID!) {
   consultation(id: $id) {
     id question reason urgency context status chosenBecause suggestionFollowed escalationReason loopDetected depth exchangeCount tokens cost
-    responseSeconds outcome successful summary rating lessons onBehalfOf createdAt finishedAt
+    responseSeconds outcome successful summary rating lessons onBehalfOf createdAt endedAt
     requester ${AGENT} specialist ${AGENT} suggestedAgent ${AGENT} task ${TASK} askingTask ${TASK}
     routingDecision { id explanation } memory { id text }
     exchanges(last: 60) { totalCount nodes {

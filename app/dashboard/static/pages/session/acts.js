@@ -10,10 +10,10 @@ const FAILED = new Set(['FAILED', 'TIMED_OUT', 'CANCELLED']);
 const MOST_ATTEMPTS = 3;
 
 /** Stages that failed for good and on which nobody decided yet. */
-export const undecided = (session) => (session.finishedAt ? [] : session.stages.nodes.filter((stage) => FAILED.has(stage.status) && !stage.superseded && stage.kind !== 'DECISION'));
+export const undecided = (session) => (session.endedAt ? [] : session.stages.nodes.filter((stage) => FAILED.has(stage.status) && !stage.superseded && stage.kind !== 'DECISION'));
 
 export function actions(session, page) {
-  const may = page.can('CONTROL_COLLABORATIONS') && !session.finishedAt;
+  const may = page.can('CONTROL_COLLABORATIONS') && !session.endedAt;
   return [
     button('Trace', () => trace(session, page), { icon: 'download', busy: page.isBusy('trace'), title: 'Download the whole session as a JSON document' }),
     may && button('Extend', () => page.set({ dialog: { kind: 'extend' } }), { icon: 'clock' }),

@@ -6,7 +6,7 @@ import { EVENT_FIELDS } from '../../events.js';
 const AGENT = '{ id name }';
 const SESSION = `
   id pattern template goal context status round maxRounds threshold options agreement converged result error errorCode
-  createdAt deadline finishedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
+  createdAt deadline endedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
   leadId conversation { id title }
   participants { slot role stage status instructions agent ${AGENT} }
   stages(last: 100) {
@@ -42,7 +42,7 @@ export const STREAM = `subscription Session($id: ID!, $after: Cursor) {
     __typename
     ... on Event {
       ${EVENT_FIELDS}
-      task { status assigneeId creatorId createdAt startedAt finishedAt cost tokensUsed }
+      task { status assigneeId creatorId createdAt startedAt endedAt cost tokensUsed }
     }
     ... on CaughtUp { cursor }
     ... on Gap { cursor message }
@@ -52,7 +52,7 @@ export const STREAM = `subscription Session($id: ID!, $after: Cursor) {
 export const DETAIL = `query Span($id: ID!) {
   task(id: $id) {
     id title instructions context status progress result output error errorCode cost tokensUsed attemptsMade
-    createdAt startedAt finishedAt
+    createdAt startedAt endedAt
     assignee ${AGENT} creator ${AGENT} budget { cap spent reserved }
     toolCalls(first: 50) {
       totalCount nodes { id name arguments result error startedAt endedAt createdTask { id title } }

@@ -46,7 +46,7 @@ export class Spans {
     if (!task?.assigneeId) return false;
     const known = this.byTask.get(task.id);
     const old = known ?? { taskId: task.id, stageId: null, name: task.title, askerId: task.creatorId ?? leadId, delegated: Boolean(task.creatorId) };
-    const { status, startedAt, finishedAt: endedAt, cost, tokensUsed, createdAt: orderedAt } = task;
+    const { status, startedAt, endedAt, cost, tokensUsed, createdAt: orderedAt } = task;
     const now = { ...old, agentId: task.assigneeId, status, cost, tokensUsed, ...times({ orderedAt, startedAt, endedAt }) };
     if (kind === 'COLLABORATION_STAGE_STARTED') Object.assign(now, { stageId: changes.stageId, name: changes.name });
     if (known && SHOWN.every((field) => known[field] === now[field])) return false;

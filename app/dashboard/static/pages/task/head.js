@@ -20,7 +20,7 @@ export function head(task, actions) {
       ['Asked for by', task.onBehalfOf],
       task.group ? ['Given to', `${task.group.name} (group)`] : ['', null],
       ['Created', time(task.createdAt)],
-      ['Took', task.startedAt && (task.finishedAt ? duration(seconds(task.startedAt, task.finishedAt)) : h('span', null, 'since ', time(task.startedAt)))],
+      ['Took', task.startedAt && (task.endedAt ? duration(seconds(task.startedAt, task.endedAt)) : h('span', null, 'since ', time(task.startedAt)))],
       ['Times out', task.deadline && time(task.deadline)],
       ['Cost', money(task.cost)],
       ['Tokens', `${task.tokensUsed.toLocaleString('en')} of ${task.maxTokens.toLocaleString('en')}`],

@@ -10,7 +10,7 @@ const NEIGHBOUR = `{ id title status assignee ${AGENT} }`;
 export const QUERY = `query Task($id: ID!, $mayRead: Boolean!, $after: Cursor) {
   task(id: $id) {
     id title type priority status purpose instructions context expectedOutput progress result error errorCode output contractInput
-    createdAt startedAt finishedAt readyAt deadline depth cost tokensUsed maxTokens maxToolCalls timeoutSeconds attemptsMade waitingFor
+    createdAt startedAt endedAt readyAt deadline depth cost tokensUsed maxTokens maxToolCalls timeoutSeconds attemptsMade waitingFor
     allowedTools inputArtifacts resultArtifacts onBehalfOf pickedBecause modelTier rootId parentId
     assignee ${AGENT} creator ${AGENT} group { id name } parent ${NEIGHBOUR}
     collaboration { id goal } conversation { id title } contract { name version }
