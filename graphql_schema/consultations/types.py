@@ -57,7 +57,9 @@ class Consultation(Node):
     )
     depth: int = column("How many consultations wait for each other up to this one, 1 to 3.", filter=True)
     exchange_count: int = column("How many exchanges it has.", filter=True, order=True, aggregate=True)
-    tokens: int = column("Tokens of all phases of all exchanges.", filter=True, order=True, aggregate=True)
+    tokens_used: int = column(
+        "Tokens of all phases of all exchanges.", name="tokens", filter=True, order=True, aggregate=True
+    )
     cost: Usd = column("What it cost, all phases together.", filter=True, order=True, aggregate=True)
     response_seconds: float | None = column(
         "Seconds from the question to the first answer; null before.", filter=True, order=True, aggregate=True
@@ -173,7 +175,9 @@ class ConsultationExchange(Node):
 @strawberry.type(description="What one phase of an exchange took.")
 class ConsultationUse(Node):
     phase: models.ConsultationPhase = column("Which phase.", filter=True, group=True)
-    tokens: int = column("Tokens; see the phase for how they are counted.", filter=True, order=True, aggregate=True)
+    tokens_used: int = column(
+        "Tokens; see the phase for how they are counted.", name="tokens", filter=True, order=True, aggregate=True
+    )
     cost: Usd = column("What it cost.", filter=True, order=True, aggregate=True)
     at: DateTime = column("When.", filter=True, order=True, group=True, aggregate=True)
 

@@ -35,7 +35,7 @@ METRICS = """{ consultations {
   byPair: groupedAggregates(groupBy: [REQUESTER, SPECIALIST]) {
     groups { key { requester { slug } specialist { slug } } count exchangeCount { mean } } }
   byReason: groupedAggregates(groupBy: [REASON]) { groups { key { reason } count successful { share } } }
-  aggregates { rating { mean } cost { sum } loopDetected { share } responseSeconds { mean max } tokens { sum } }
+  aggregates { rating { mean } cost { sum } loopDetected { share } responseSeconds { mean max } tokensUsed { sum } }
 } }"""
 
 
@@ -101,7 +101,7 @@ async def test_from_the_question_to_the_figures(parley: Parley, desk: Desk) -> N
     ]
     figures = metrics["aggregates"]
     assert (figures["rating"]["mean"], figures["loopDetected"]["share"]) == (5.0, 0.0)
-    assert figures["tokens"]["sum"] > 40
+    assert figures["tokensUsed"]["sum"] > 40
     assert (await parley.run("{ memories { nodes { kind text } } }"))["memories"]["nodes"][0]["kind"] == "PROCEDURAL"
 
 
