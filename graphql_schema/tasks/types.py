@@ -212,7 +212,7 @@ class ToolCall(Node):
 )
 class DeadLetter(Node):
     reason: str = column("Why it failed for good.", filter=True)
-    state: models.DeadLetterState = column("What became of it.", filter=True, group=True)
+    status: models.DeadLetterState = column("What became of it.", name="state", filter=True, group=True)
     created_at: DateTime = column("When the task failed for good.", filter=True, order=True, group=True, aggregate=True)
     resolved_at: DateTime | None = column("When a person resolved it; null while open.", filter=True, order=True)
     resolved_by: str | None = column(

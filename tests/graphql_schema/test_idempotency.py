@@ -47,9 +47,9 @@ ANSWER = {
     "ConversationPayload": "conversation { id status lastNumber }",
     "ReplyPayload": "reply { id status }",
     "SendMessagePayload": "sent { id number } reply { id }",
-    "AskPersonPayload": "attentionItem { id state } task { id }",
-    "AttentionPayload": "attentionItem { id state assignee option }",
-    "DeadLetterPayload": "deadLetter { id state } replay: task { id }",
+    "AskPersonPayload": "attentionItem { id status } task { id }",
+    "AttentionPayload": "attentionItem { id status assignee option }",
+    "DeadLetterPayload": "deadLetter { id status } replay: task { id }",
 }
 
 

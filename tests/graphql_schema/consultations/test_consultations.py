@@ -160,7 +160,7 @@ async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, de
     (item,) = queue["attention"]["nodes"]
     assert (item["kind"], item["options"]) == ("ESCALATION", ["answer", "redirect", "close"])
     decide = """mutation ($input: AnswerAttentionInput!) { result: answerAttention(input: $input) { __typename
-        ... on AttentionPayload { attentionItem { state consultation { status specialist { slug } } } }
+        ... on AttentionPayload { attentionItem { status consultation { status specialist { slug } } } }
         ... on Refusal { code message } } }"""
     moved = await run(parley, decide, Role.OPERATOR, attentionId=item["id"], option="redirect", text="He drinks.",
                       agentId=parley.home.agent_id)  # fmt: skip

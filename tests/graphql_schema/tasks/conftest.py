@@ -44,7 +44,7 @@ TASK_PAYLOAD = """... on TaskPayload {
 PAYLOADS = {
     "ToolCall": "... on ToolCallPayload { toolCall { id name createdTask { id } } task { status } }",
     "DeadLetter": """... on DeadLetterPayload {
-      deadLetter { id state note resolvedBy } replay: task { id title status }
+      deadLetter { id status note resolvedBy } replay: task { id title status }
     }""",
 }
 Do = Callable[..., Awaitable[Any]]

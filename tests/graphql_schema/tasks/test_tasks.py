@@ -182,7 +182,7 @@ async def test_failure_dead_letter_replay_and_discard(work: Parley, delegate: Do
                           errorCode="NO_ACCESS", mayPass=False, costUsd=0.01)  # fmt: skip
         assert (failed["task"]["status"], failed["task"]["errorCode"]) == ("FAILED", "NO_ACCESS")
     listed = await work.run(
-        "{ deadLetters(where: {state: {eq: OPEN}}) { nodes { id reason task { title cost } } } }", role=Role.OPERATOR
+        "{ deadLetters(where: {status: {eq: OPEN}}) { nodes { id reason task { title cost } } } }", role=Role.OPERATOR
     )
     first, second = listed["deadLetters"]["nodes"]
     assert first["reason"] == "NO_ACCESS: No access."
@@ -192,10 +192,10 @@ async def test_failure_dead_letter_replay_and_discard(work: Parley, delegate: Do
     twice = await do("discardDeadLetter", Role.OPERATOR, deadLetterId=first["id"])
 
     assert replayed["deadLetter"] | {"id": ""} == {
-        "id": "", "state": "REPLAYED", "note": "fixed", "resolvedBy": "operator key",
+        "id": "", "status": "REPLAYED", "note": "fixed", "resolvedBy": "operator key",
     }  # fmt: skip
     assert (replayed["replay"]["title"], replayed["replay"]["status"]) == ("first, again", "PENDING")
-    assert (discarded["deadLetter"]["state"], discarded["replay"]) == ("DISCARDED", None)
+    assert (discarded["deadLetter"]["status"], discarded["replay"]) == ("DISCARDED", None)
     assert twice["__typename"] == "Conflict"
     assert (await claim())["task"]["title"] == "first, again"
 
