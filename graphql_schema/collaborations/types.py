@@ -208,7 +208,7 @@ class CollaborationStage(Node):
         "Task", _TASKS, "The task in which it is done; null when its agent could not be given one.", nullable=True,
         on=lambda stage, task: task.id == stage.task_id,
     )  # fmt: skip
-    session = one(
+    collaboration = one(
         "CollaborationSession", _HERE, "Of which session.", on=lambda stage, one: one.id == stage.collaboration_id
     )
 

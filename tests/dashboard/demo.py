@@ -175,8 +175,8 @@ class Demo:
         }
         started = await self.act(
             "startCollaboration",
-            "... on CollaborationPayload { session { id } }",
+            "... on CollaborationPayload { collaboration { id } }",
             participants=[*participants, {"agentId": robin, "role": "WORKER"}],
             **given,
         )
-        return str(started["session"]["id"])
+        return str(started["collaboration"]["id"])

@@ -140,7 +140,7 @@ async def collaborating(demo: Parley, agent: str, colleague: str) -> str:
     turn_on, start = (dict(examples("graphql"))[f"collaborate.md:{number}"] for number in (1, 2))
     await demo.run(turn_on, secret=KEY)
     made = await demo.run(start.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), secret=KEY)
-    return str(made["startCollaboration"]["session"]["id"])
+    return str(made["startCollaboration"]["collaboration"]["id"])
 
 
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:

@@ -40,7 +40,7 @@ ANSWER = {
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
-    "CollaborationPayload": "session { id status maxDurationSeconds }",
+    "CollaborationPayload": "collaboration { id status maxDurationSeconds }",
     "ReportPayload": "report { id status }",
     "ConsultationPayload": "consultation { id status exchangeCount rating }",
     "StageOutputPayload": "stage { id } task { id status }",
@@ -154,7 +154,7 @@ async def session_inputs(parley: Parley, name: str) -> dict[str, Any]:
         return {"pattern": "DELEGATION", "goal": "Look it up.", "participants": [luke]}
     sessions = Sessions(desk)
     made = await sessions.start("delegation", "worker:luke")
-    which = {"sessionId": to_global(Prefix.COLLABORATION, made.id)}
+    which = {"collaborationId": to_global(Prefix.COLLABORATION, made.id)}
     if name == "decideSubtaskFailure":
         await sessions.fail("luke")
         return {"stageId": to_global(Prefix.STAGE, (await sessions.stages(made))[0].id), "decision": "RETRY"}

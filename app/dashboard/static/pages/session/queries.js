@@ -38,7 +38,7 @@ export const QUERY = `query Session($id: ID!, $mayRead: Boolean!) {
 export const REFRESH = `query SessionAgain($id: ID!) { collaborationSession(id: $id) { ${SESSION} } ${AGENTS} }`;
 
 export const STREAM = `subscription Session($id: ID!, $after: Cursor) {
-  collaborationEvents(sessionId: $id, after: $after) {
+  collaborationEvents(collaborationId: $id, after: $after) {
     __typename
     ... on Event {
       ${EVENT_FIELDS}
@@ -63,7 +63,7 @@ export const DETAIL = `query Span($id: ID!) {
 
 export const TRACE = 'query Trace($id: ID!) { collaborationSession(id: $id) { trace } }';
 
-const PAYLOAD = 'CollaborationPayload { session { id status } }';
+const PAYLOAD = 'CollaborationPayload { collaboration { id status } }';
 export const CANCEL = mutation('cancelCollaboration', 'CancelCollaborationInput', PAYLOAD);
 export const EXTEND = mutation('extendCollaboration', 'ExtendCollaborationInput', PAYLOAD);
 export const DECIDE = mutation('decideSubtaskFailure', 'DecideSubtaskFailureInput', PAYLOAD);
