@@ -106,5 +106,5 @@ def _tell(
     actor: Actor,
     changes: dict[str, Any],
 ) -> None:
-    which = {"decision_id": to_global(Prefix.ROUTING_DECISION, decision.id)}
+    which = {"routing_decision_id": to_global(Prefix.ROUTING_DECISION, decision.id)}
     append(session, kind, team_id=decision.team_id, actor=actor, agent_id=agent_id, changes=which | changes)

@@ -155,7 +155,7 @@ class Message(Node):
         "Reply", _HERE, "How it is or was answered; null for what nobody is to answer.", nullable=True,
         on=lambda message, reply: reply.message_id == message.id,
     )  # fmt: skip
-    decision = one(
+    routing_decision = one(
         "RoutingDecision", _ROUTING, "Who was chosen to answer, and why: of a user's message and of its answer; null "
         "for others.", nullable=True, on=lambda message, decision: decision.id == message.decision_id,
     )  # fmt: skip
@@ -198,7 +198,7 @@ class Reply(Node):
         "Message", _HERE, "The message that it became: an agent's, or a system message when nobody could answer; null "
         "before, and when cancelled.", nullable=True, on=lambda reply, message: message.id == reply.answer_id,
     )  # fmt: skip
-    decision = one(
+    routing_decision = one(
         "RoutingDecision", _ROUTING, "Who was chosen, and why; null where an agent went on by itself.", nullable=True,
         on=lambda reply, decision: decision.id == reply.decision_id,
     )  # fmt: skip

@@ -50,7 +50,7 @@ class RouteMessageInput(MutationInput):
 
 @strawberry.input(description="How good an answer was.")
 class RateResponseInput(MutationInput):
-    decision_id: strawberry.ID = strawberry.field(description="The decision that led to the answer.")
+    routing_decision_id: strawberry.ID = strawberry.field(description="The decision that led to the answer.")
     stars: int = strawberry.field(
         description="1 to 5. From 4 the message becomes an example of what the agent does well."
     )
@@ -67,7 +67,7 @@ class RateResponseInput(MutationInput):
 
 @strawberry.input(description="What became of a routed message. What is absent stays as it was.")
 class RecordRoutingOutcomeInput(MutationInput):
-    decision_id: strawberry.ID = strawberry.field(description="Which decision.")
+    routing_decision_id: strawberry.ID = strawberry.field(description="Which decision.")
     outcome: RoutingOutcome = strawberry.field(description="What became of it.")
     actual_cost_usd: Usd | None = strawberry.field(default=None, description="What it cost, 0 to 1,000,000 US dollars.")
     response_ms: int | None = strawberry.field(default=None, description="Milliseconds until the answer, 0 or more.")
@@ -98,7 +98,7 @@ class SetRoutingPolicyInput(MutationInput):
 
 @strawberry.type(description="What was decided.")
 class RoutingDecisionPayload(Payload):
-    decision: RoutingDecision = entity("The decision, as it is now.")
+    routing_decision: RoutingDecision = entity("The decision, as it is now.")
 
 
 @strawberry.type(description="The policy that counts.")
@@ -132,7 +132,7 @@ async def _decide(context: Context, input: RouteMessageInput) -> Draft:
 )
 async def route_message(work: AtOnce, input: RouteMessageInput) -> RoutingDecisionPayload:
     work.write = decisions.write(work.prepared, actor=work.actor)
-    return RoutingDecisionPayload(decision=work.prepared.id)
+    return RoutingDecisionPayload(routing_decision=work.prepared.id)
 
 
 @mutation(
@@ -144,14 +144,14 @@ async def rate_response(work: Work, input: RateResponseInput) -> RoutingDecision
     rated = await feedback.rate(
         work.session,
         team_id=work.team_id,
-        decision_id=from_global(Prefix.ROUTING_DECISION, input.decision_id, path="decisionId"),
+        decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         agent_id=_optional(Prefix.AGENT, input.agent_id, "agentId"),
         stars=input.stars,
         comment=input.comment,
         rater=input.rater,
         actor=work.actor,
     )
-    return RoutingDecisionPayload(decision=rated.id)  # type: ignore[arg-type]
+    return RoutingDecisionPayload(routing_decision=rated.id)  # type: ignore[arg-type]
 
 
 @mutation(
@@ -163,13 +163,13 @@ async def record_routing_outcome(work: Work, input: RecordRoutingOutcomeInput) -
     decision = await feedback.record_outcome(
         work.session,
         team_id=work.team_id,
-        decision_id=from_global(Prefix.ROUTING_DECISION, input.decision_id, path="decisionId"),
+        decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         outcome=input.outcome,
         actual_cost=input.actual_cost_usd,
         response_ms=input.response_ms,
         actor=work.actor,
     )
-    return RoutingDecisionPayload(decision=decision.id)  # type: ignore[arg-type]
+    return RoutingDecisionPayload(routing_decision=decision.id)  # type: ignore[arg-type]
 
 
 @mutation(

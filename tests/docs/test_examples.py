@@ -117,7 +117,7 @@ async def run_example(demo: Parley, name: str, operation: str, agent: str, colle
 async def routed(demo: Parley) -> str:
     """A decision, as the page on routing makes one."""
     made = await demo.run(dict(examples("graphql"))["routing.md:2"], secret=KEY)
-    return str(made["routeMessage"]["decision"]["id"])
+    return str(made["routeMessage"]["routingDecision"]["id"])
 
 
 async def handed_over(demo: Parley) -> str:
@@ -225,10 +225,10 @@ async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) ->
 
     on = "mutation { setFeatureFlags(input: { flags: [{ flag: ENSEMBLE_MODE, enabled: true }] }) { __typename } }"
     together = """mutation ($text: String!) { routeMessage(input: { text: $text, strategy: ENSEMBLE }) {
-      ... on RoutingDecisionPayload { decision { confidence strategy } } } }"""
+      ... on RoutingDecisionPayload { routingDecision { confidence strategy } } } }"""
     await demo.run(on, secret=KEY)
     decided = [
-        (await demo.run(together, {"text": text}, secret=KEY))["routeMessage"]["decision"]
+        (await demo.run(together, {"text": text}, secret=KEY))["routeMessage"]["routingDecision"]
         for text in ("A code review of the database schema", "How sure can we be?")
     ]
     assert {one["strategy"] for one in decided} == {"ENSEMBLE"}

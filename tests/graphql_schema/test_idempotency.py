@@ -30,7 +30,7 @@ ANSWER = {
     "ContractPayload": "contract { id name version retiredAt }",
     "HandoffPayload": "handoff { id outcome }",
     "HandoffRulePayload": "rule { id version retiredAt }",
-    "RoutingDecisionPayload": "decision { id outcome rating }",
+    "RoutingDecisionPayload": "routingDecision { id outcome rating }",
     "RoutingPolicyPayload": "policy { id version threshold }",
     "RememberPayload": "memory { id kind } merged",
     "ForgetPayload": "memoryId",
@@ -119,7 +119,7 @@ async def task_inputs(parley: Parley, name: str) -> dict[str, Any]:
 async def routing_inputs(parley: Parley, name: str) -> dict[str, Any]:
     """An input for a mutation of something that was decided."""
     routed = await parley.run(document("routeMessage"), {"input": inputs(parley)["routeMessage"]})
-    which = {"decisionId": routed["result"]["decision"]["id"]}
+    which = {"routingDecisionId": routed["result"]["routingDecision"]["id"]}
     return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseMs": 7}
 
 
@@ -242,7 +242,11 @@ async def override_inputs(parley: Parley, name: str) -> dict[str, Any]:
     if name == "overrideRouting":
         routed = {"text": "Let us go talking", "agentId": to_global(Prefix.AGENT, parley.home.kyra.id)}
         made = await parley.run(document("routeMessage"), {"input": routed})
-        return {"decisionId": made["result"]["decision"]["id"], "agentId": parley.home.agent_id, "reason": "a bug"}
+        return {
+            "routingDecisionId": made["result"]["routingDecision"]["id"],
+            "agentId": parley.home.agent_id,
+            "reason": "a bug",
+        }
     await parley.run(document("createAgent"), {"input": {"slug": "ada", "name": "Ada"}})
     given = {**await conversation_inputs(parley, "handoffConversation"), "reply": False}
     made = await parley.run(document("handoffConversation"), {"input": given})

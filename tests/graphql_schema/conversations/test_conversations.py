@@ -22,9 +22,9 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     again = await talk.say("And Redis?", inReplyToId=sent["sent"]["id"])
     spoken = await talk.read(
         "status lastNumber userName createdBy primaryAgent { slug } messages { nodes { number stepId author authorName "
-        "text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } decision { "
-        "mode reason selectedAgent { slug } conversationId messageId } reply { status strategy number answer { id } "
-        "contributions { nodes { place status agent { slug } text use task { id } } } } } } replies { totalCount }"
+        "text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
+        "routingDecision { mode reason selectedAgent { slug } conversationId messageId } reply { status strategy "
+        "number answer { id } contributions { nodes { place status agent { slug } text use task { id } } } } } } replies { totalCount }"
     )
 
     assert (sent["reply"]["status"], sent["reply"]["strategy"]) == ("PENDING", "TOP_1")
@@ -38,9 +38,12 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     ]
     assert first["text"] == 'What is Valkey?\n\n{"urgent": true}\n\nhttps://example.org/a'
     assert first["artifacts"] == ["file:notes.md"]
-    assert first["decision"]["mode"] == "DIRECT"
-    assert first["decision"]["selectedAgent"] == {"slug": "kyra"}
-    assert (first["decision"]["conversationId"], first["decision"]["messageId"]) == (talk.id, sent["sent"]["id"])
+    assert first["routingDecision"]["mode"] == "DIRECT"
+    assert first["routingDecision"]["selectedAgent"] == {"slug": "kyra"}
+    assert (first["routingDecision"]["conversationId"], first["routingDecision"]["messageId"]) == (
+        talk.id,
+        sent["sent"]["id"],
+    )
     assert [one["agent"]["slug"] for one in first["reply"]["contributions"]["nodes"]] == ["kyra"]
     assert second["inReplyTo"] == {"number": 1}
     assert again["reply"]["status"] == "PENDING"
@@ -51,8 +54,8 @@ async def test_an_agents_key_sees_a_conversation_while_it_takes_part(talk: Talk)
     while await do_next(talk.parley.transaction, all_deeds(talk.parley.settings)):
         pass
     seen = (
-        "{ conversations { nodes { messages { nodes { text decision { query } reply { contributions { totalCount } } } "
-        "} participants { totalCount } tasks { totalCount } } } tasks { nodes { instructions } } }"
+        "{ conversations { nodes { messages { nodes { text routingDecision { query } reply { contributions { "
+        "totalCount } } } } participants { totalCount } tasks { totalCount } } } tasks { nodes { instructions } } }"
     )
 
     hidden = await talk.parley.run(seen, role=Role.AGENT)
@@ -62,7 +65,7 @@ async def test_an_agents_key_sees_a_conversation_while_it_takes_part(talk: Talk)
     hidden_again = await talk.parley.run(seen, role=Role.AGENT)
 
     assert hidden == hidden_again == {"conversations": {"nodes": []}, "tasks": {"nodes": []}}
-    said = {"text": "My secret illness.", "decision": {"query": "My secret illness."}}
+    said = {"text": "My secret illness.", "routingDecision": {"query": "My secret illness."}}
     assert shown["conversations"]["nodes"] == [
         {
             "messages": {"nodes": [said | {"reply": {"contributions": {"totalCount": 1}}}]},

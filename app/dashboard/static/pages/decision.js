@@ -44,7 +44,7 @@ export default {
     query: QUERY,
     variables: { id: params.id },
     stream: can('READ_EVENTS') ? STREAM : null,
-    reloads: (event) => event.changes.decisionId === params.id,
+    reloads: (event) => event.changes.routingDecisionId === params.id,
   }),
 
   view({ routingDecision: decision, agents }, page) {
