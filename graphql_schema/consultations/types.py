@@ -140,7 +140,7 @@ class ConsultationExchange(Node):
     content: str = column(f"What was said, up to {MAX_ANSWER:,} characters.", filter=True)
     additional_context: str = column("Of an answer: what else belongs to it; may be empty.")
     references: list[str] = column("Of an answer: where to look, such as `models/user.py:15`; at most 20.")
-    next_steps: list[str] = column("Of an answer: what to do next; at most 20.")
+    suggested_next_steps: list[str] = column("Of an answer: what to do next; at most 20.", name="next_steps")
     context_package: JSON | None = column(
         "The curated context that the specialist was given with it; null for answers.", name="package"
     )

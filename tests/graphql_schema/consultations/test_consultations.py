@@ -17,7 +17,7 @@ from tests.fixtures.streams import Connect, SocketClient
 
 PAYLOAD = """__typename ... on ConsultationPayload { eventCursor consultation {
   id status outcome rating chosenBecause specialist { slug } exchangeCount
-  exchanges { nodes { number kind author content nextSteps references contextPackage } }
+  exchanges { nodes { number kind author content suggestedNextSteps references contextPackage } }
 } } ... on InvalidInput { problems { path message } } ... on Refusal { code message }"""
 
 
@@ -77,7 +77,7 @@ async def test_from_the_question_to_the_figures(parley: Parley, desk: Desk) -> N
     assert (done["status"], done["outcome"]) == ("COMPLETED", "SUCCESSFUL")
     assert done["exchanges"]["nodes"][1] | {"contextPackage": None} == {
         "number": 2, "kind": "RESPONSE", "author": "Luke", "content": "Luke does. token=[redacted:password]",
-        "nextSteps": ["Call him."], "references": ["crm.md"], "contextPackage": None,
+        "suggestedNextSteps": ["Call him."], "references": ["crm.md"], "contextPackage": None,
     }  # fmt: skip
     twice = await run(parley, ANSWER, Role.AGENT, **which, answer="Again.")
     assert twice["code"] == "CONFLICT"

@@ -21,7 +21,7 @@ const QUERY = `query Consultation($id: ID!) {
     requester ${AGENT} specialist ${AGENT} suggestedAgent ${AGENT} task ${TASK} askingTask ${TASK}
     routingDecision { id explanation } memory { id text }
     exchanges(last: 60) { totalCount nodes {
-      id number kind author content additionalContext references nextSteps contextPackage createdAt fromAgent ${AGENT} toAgent ${AGENT} task ${TASK}
+      id number kind author content additionalContext references suggestedNextSteps contextPackage createdAt fromAgent ${AGENT} toAgent ${AGENT} task ${TASK}
       uses(first: 8) { nodes { id phase tokensUsed cost } }
     } }
     uses(last: 100) { nodes { id phase tokensUsed cost } }
