@@ -8,6 +8,7 @@ from uuid import UUID
 import strawberry
 
 from app.auth.roles import Permission
+from app.errors import InvalidInput
 from app.ids import Prefix, from_global
 from app.routing import decisions, feedback, policies
 from app.routing.decisions import Draft
@@ -18,6 +19,7 @@ from graphql_schema.context import Context
 from graphql_schema.mutations import AtOnce, MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import AgentUnavailable, Conflict, NoAgentAvailable, NotFound
+from graphql_schema.routing.rows import MS_IN_SECOND
 from graphql_schema.routing.types import RoutingDecision, RoutingPolicy
 from graphql_schema.scalars import Usd
 from graphql_schema.tasks.acting import given
@@ -70,7 +72,9 @@ class RecordRoutingOutcomeInput(MutationInput):
     routing_decision_id: strawberry.ID = strawberry.field(description="Which decision.")
     outcome: RoutingOutcome = strawberry.field(description="What became of it.")
     actual_cost_usd: Usd | None = strawberry.field(default=None, description="What it cost, 0 to 1,000,000 US dollars.")
-    response_ms: int | None = strawberry.field(default=None, description="Milliseconds until the answer, 0 or more.")
+    response_seconds: float | None = strawberry.field(
+        default=None, description="Seconds until the answer, 0 to 2,147,483; kept to the millisecond."
+    )
 
 
 @strawberry.input(description="How much each signal counts. What is absent stays as it was; all four must sum to 1.")
@@ -154,6 +158,15 @@ async def rate_response(work: Work, input: RateResponseInput) -> RoutingDecision
     return RoutingDecisionPayload(routing_decision=rated.id)  # type: ignore[arg-type]
 
 
+def _response_ms(seconds: float | None) -> int | None:
+    if seconds is None:
+        return None
+    most = feedback.MOST_RESPONSE_MS // MS_IN_SECOND
+    if not 0 <= seconds <= most:
+        raise InvalidInput.of("responseSeconds", f"must be 0 to {most:,}")
+    return round(seconds * MS_IN_SECOND)
+
+
 @mutation(
     "Tells what became of a routed message: its outcome, what it cost and how long it took.",
     needs=Permission.ROUTE_MESSAGES,
@@ -166,7 +179,7 @@ async def record_routing_outcome(work: Work, input: RecordRoutingOutcomeInput) -
         decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         outcome=input.outcome,
         actual_cost=input.actual_cost_usd,
-        response_ms=input.response_ms,
+        response_ms=_response_ms(input.response_seconds),
         actor=work.actor,
     )
     return RoutingDecisionPayload(routing_decision=decision.id)  # type: ignore[arg-type]

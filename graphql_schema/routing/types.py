@@ -184,8 +184,8 @@ class RoutingDecision(Node):
     router_latency_ms: float = column(
         "Milliseconds from the call to the decision, embedding included.", filter=True, order=True, aggregate=True
     )
-    response_ms: int | None = column(
-        "Milliseconds until the answer; null until told.", filter=True, order=True, aggregate=True
+    response_seconds: float | None = column(
+        "Seconds until the answer; null until told.", name="response_ms", filter=True, order=True, aggregate=True
     )
     outcome: models.RoutingOutcome | None = column(
         "What became of it; null until told.", filter=True, order=True, group=True

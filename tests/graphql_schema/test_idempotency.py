@@ -120,7 +120,7 @@ async def routing_inputs(parley: Parley, name: str) -> dict[str, Any]:
     """An input for a mutation of something that was decided."""
     routed = await parley.run(document("routeMessage"), {"input": inputs(parley)["routeMessage"]})
     which = {"routingDecisionId": routed["result"]["routingDecision"]["id"]}
-    return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseMs": 7}
+    return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseSeconds": 7}
 
 
 async def saved_rule(parley: Parley, name: str) -> dict[str, Any]:

@@ -219,6 +219,22 @@ async def test_router_that_keeps_the_current_agent_says_so(gated: Parley) -> Non
     assert "Luke had the conversation" in found["whyNot"]["explanation"]
 
 
+@pytest.mark.parametrize("seconds", [-0.001, 2_147_484, 1e308])
+async def test_an_answer_takes_no_time_that_cannot_be_kept(gated: Parley, seconds: float) -> None:
+    decided = await route(gated, text="A code review of the parser")
+    told = """mutation ($id: ID!, $seconds: Float!) {
+      recordRoutingOutcome(input: {routingDecisionId: $id, outcome: ANSWERED, responseSeconds: $seconds}) {
+        ... on InvalidInput { problems { path message } }
+      }
+    }"""
+
+    answer = await gated.run(told, {"id": decided["routingDecision"]["id"], "seconds": seconds})
+
+    problem = {"path": "responseSeconds", "message": "must be 0 to 2,147,483"}
+    assert answer["recordRoutingOutcome"] == {"problems": [problem]}
+    assert await gated.value("select outcome from routing_decision where team_id = $1", gated.home.id) is None
+
+
 async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
     review = await route(gated, text="A code review of the parser", modelTier=2)
     other = await route(gated, text="@kyra review the parser code", conversationId="conversation_" + "a" * 32)
@@ -227,8 +243,10 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
       rateResponse(input: {routingDecisionId: $id, stars: 4}) {
         ... on RoutingDecisionPayload { routingDecision { rating } }
       }
-      recordRoutingOutcome(input: {routingDecisionId: $id, outcome: ANSWERED, actualCostUsd: 0.125, responseMs: 900}) {
-        ... on RoutingDecisionPayload { routingDecision { outcome actualCost responseMs } }
+      recordRoutingOutcome(
+        input: {routingDecisionId: $id, outcome: ANSWERED, actualCostUsd: 0.125, responseSeconds: 0.9}
+      ) {
+        ... on RoutingDecisionPayload { routingDecision { outcome actualCost responseSeconds } }
       }
     }"""
     known = await gated.run(rated, {"id": review["routingDecision"]["id"]}, role=Role.INTEGRATOR)
@@ -236,7 +254,7 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
     assert known["recordRoutingOutcome"]["routingDecision"] == {
         "outcome": "ANSWERED",
         "actualCost": 0.125,
-        "responseMs": 900,
+        "responseSeconds": 0.9,
     }
 
     found = {

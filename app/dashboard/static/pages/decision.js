@@ -1,7 +1,7 @@
 // One routing decision: who was weighed, by what, who was taken and why, and what became of it.
 
 import { h } from '../dom.js';
-import { cut, money, words } from '../format.js';
+import { cut, duration, money, words } from '../format.js';
 import { agentLink, badge, bar, button, card, copyId, empty, facts, foldedProse, linkButton, status, time } from '../parts.js';
 import { endQuestions, questionOf } from '../question.js';
 import { to } from '../router.js';
@@ -16,7 +16,7 @@ const QUERY = `query Decision($id: ID!) {
     id query createdAt mode reason strategy askedStrategy k threshold skillFloor confidence fallbackUsed ensembleAllowed
     explanation warning conversationId embedder
     complexity complexityLength complexitySteps complexityConstraints complexityReasoning complexityTechnicalDepth
-    suggestedTier tier tierOverrideReason model estimatedCost actualCost routerLatencyMs gateLatencyMs responseMs outcome rating
+    suggestedTier tier tierOverrideReason model estimatedCost actualCost routerLatencyMs gateLatencyMs responseSeconds outcome rating
     currentAgent { id name } selectedAgent { id name } selectedAgents { id name }
     policy { id version weights { ${SIGNALS.map(({ name }) => name).join(' ')} } }
     candidates(first: 100, orderBy: [{ field: PLACE }]) { totalCount nodes {
@@ -82,7 +82,7 @@ function outcome(decision) {
     ['Rating', decision.rating === null ? 'nobody rated' : `${stars(decision.rating)} of 5`],
     ['Confidence', decision.confidence.toFixed(3)],
     ['Time to decide', decision.gateLatencyMs === null ? ms(decision.routerLatencyMs) : `${ms(decision.routerLatencyMs)}, gate ${ms(decision.gateLatencyMs)}`],
-    ['Time to answer', ms(decision.responseMs)],
+    ['Time to answer', duration(decision.responseSeconds)],
     ['Cost', decision.actualCost === null ? 'not told yet' : money(decision.actualCost)],
     ['Estimated', money(decision.estimatedCost)],
     ['Model', `${decision.model}, tier ${decision.tier}`],

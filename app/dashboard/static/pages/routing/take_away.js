@@ -15,7 +15,7 @@ export const documentOf = (where) => `query Decisions {
     nodes {
       id createdAt query mode reason strategy confidence threshold k skillFloor fallbackUsed
       selectedAgent { slug name } tier suggestedTier tierOverrideReason model complexity
-      routerLatencyMs gateLatencyMs responseMs estimatedCost actualCost outcome rating conversationId
+      routerLatencyMs gateLatencyMs responseSeconds estimatedCost actualCost outcome rating conversationId
     }
   }
 }`;
