@@ -127,6 +127,29 @@ _EXPLAINED = (
 )  # fmt: skip
 
 
+@mapped()
+@strawberry.type(description="How much a message asks for: five dimensions of its text, and what they come to.")
+class RoutingComplexity:
+    overall: float = column(
+        "How much it asks for in all, 0 to 10.", name="complexity", filter=True, order=True, aggregate=True
+    )
+    length: float = column(
+        "How long it is, 0 to 10.", name="complexity_length", filter=True, order=True, aggregate=True
+    )
+    steps: float = column(
+        "How many steps it asks for, 0 to 10.", name="complexity_steps", filter=True, order=True, aggregate=True
+    )
+    technical_depth: float = column(
+        "How technical it is, 0 to 10.", name="complexity_technical_depth", filter=True, order=True, aggregate=True
+    )
+    reasoning: float = column(
+        "How much reasoning it asks for, 0 to 10.", name="complexity_reasoning", filter=True, order=True, aggregate=True
+    )
+    constraints: float = column(
+        "How many constraints it sets, 0 to 10.", name="complexity_constraints", filter=True, order=True, aggregate=True
+    )
+
+
 @mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_decision)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
@@ -151,16 +174,7 @@ class RoutingDecision(Node):
         filter=True, order=True, group=True, aggregate=True,
     )  # fmt: skip
     warning: str | None = column("What the user should be told; null: nothing.", filter=True, order=True)
-    complexity: float = column("How much the message asks for, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_length: float = column("How long it is, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_steps: float = column("How many steps it asks for, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_technical_depth: float = column("How technical it is, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_reasoning: float = column(
-        "How much reasoning it asks for, 0 to 10.", filter=True, order=True, aggregate=True
-    )
-    complexity_constraints: float = column(
-        "How many constraints it sets, 0 to 10.", filter=True, order=True, aggregate=True
-    )
+    complexity: RoutingComplexity = embedded("How much the message asks for, in all and by what.")
     suggested_tier: int = column(
         "Tier of model that the complexity suggests, 0 to 2.", filter=True, order=True, group=True
     )

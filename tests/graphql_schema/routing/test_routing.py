@@ -266,7 +266,7 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
         "{conversationId: {eq: $conversation}}": [other],
         "{reason: {eq: USER_MENTION}, confidence: {eq: 1}}": [other],
         "{rating: {gte: 0.75}, outcome: {eq: ANSWERED}, actualCost: {gt: 0.1}}": [review],
-        "{tier: {eq: 2}, tierOverrideReason: {isNull: false}, complexity: {lt: 3}}": [review],
+        "{tier: {eq: 2}, tierOverrideReason: {isNull: false}, complexityOverall: {lt: 3}}": [review],
         "{selectedAgentId: {eq: $luke}, mode: {eq: GATE}, strategy: {eq: TOP_1}, fallbackUsed: {eq: false}}": [review],
         '{threshold: {eq: 0.6}, skillFloor: {eq: 0.35}, createdAt: {gt: "-P1D"}}': [review, other],
     }

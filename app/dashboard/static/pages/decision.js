@@ -15,7 +15,7 @@ const QUERY = `query Decision($id: ID!) {
   routingDecision(id: $id) {
     id query createdAt mode reason strategy askedStrategy k threshold skillFloor confidence fallbackUsed ensembleAllowed
     explanation warning conversationId embedder
-    complexity complexityLength complexitySteps complexityConstraints complexityReasoning complexityTechnicalDepth
+    complexity { overall length steps constraints reasoning technicalDepth }
     suggestedTier tier tierOverrideReason model estimatedCost actualCost routerLatencyMs gateLatencyMs responseSeconds outcome rating
     currentAgent { id name } selectedAgent { id name } selectedAgents { id name }
     policy { id version weights { ${SIGNALS.map(({ name }) => name).join(' ')} } }
@@ -30,7 +30,7 @@ const STREAM = `subscription Decision($after: Cursor) {
   routingEvents(after: $after) { __typename ... on Event { cursor changes } ... on CaughtUp { cursor } ... on Gap { cursor } }
 }`;
 
-const DIMENSIONS = [['Length', 'complexityLength'], ['Steps', 'complexitySteps'], ['Constraints', 'complexityConstraints'], ['Reasoning', 'complexityReasoning'], ['Technical depth', 'complexityTechnicalDepth']];
+const DIMENSIONS = [['Length', 'length'], ['Steps', 'steps'], ['Constraints', 'constraints'], ['Reasoning', 'reasoning'], ['Technical depth', 'technicalDepth']];
 
 export default {
   name: 'decision',
@@ -91,8 +91,8 @@ function outcome(decision) {
 
 function complexity(decision) {
   const other = decision.tier !== decision.suggestedTier;
-  return card({ title: 'Complexity', subtitle: `${decision.complexity.toFixed(1)} of 10 suggests tier ${decision.suggestedTier}` },
-    h('div', { class: 'bars' }, DIMENSIONS.map(([title, name]) => h('div', { key: name }, bar(decision[name] / 10, { label: title, value: decision[name].toFixed(1), tone: 'busy' })))),
+  return card({ title: 'Complexity', subtitle: `${decision.complexity.overall.toFixed(1)} of 10 suggests tier ${decision.suggestedTier}` },
+    h('div', { class: 'bars' }, DIMENSIONS.map(([title, name]) => h('div', { key: name }, bar(decision.complexity[name] / 10, { label: title, value: decision.complexity[name].toFixed(1), tone: 'busy' })))),
     other && h('p', { class: 'notice tone-wait tier-note' }, `Tier ${decision.tier} was taken: ${decision.tierOverrideReason ?? 'no reason was given'}`));
 }
 
