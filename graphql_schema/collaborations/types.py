@@ -200,7 +200,7 @@ class CollaborationStage(Node):
     duration_seconds: float = column(
         "From when its task was taken up to its end.", name="duration_s", filter=True, order=True, aggregate=True
     )
-    started_at: DateTime = column("When it was ordered.", filter=True, order=True, aggregate=True)
+    created_at: DateTime = column("When it was ordered.", name="started_at", filter=True, order=True, aggregate=True)
     ended_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
     agent_id: strawberry.ID = column("Who does it.", prefix=Prefix.AGENT, filter=True, group=True)
     agent = one("Agent", _AGENTS, "Who does it.", on=lambda stage, agent: agent.id == stage.agent_id)

@@ -13,14 +13,14 @@ const SESSION = `
     totalCount
     nodes {
       id position name kind round attempt status superseded output data error cost tokensUsed durationSeconds
-      startedAt endedAt agent ${AGENT} task { id }
+      createdAt endedAt agent ${AGENT} task { id }
     }
   }
   votes(last: 100) { totalCount nodes { id round choice reason createdAt agent ${AGENT} } }
   messages(last: 50) { totalCount nodes { id type subject body sentAt sender ${AGENT} recipient ${AGENT} } }`;
 
 const TIMELINE = `timeline {
-  lanes { agentId spans { taskId stageId name status orderedAt startedAt endedAt cost tokensUsed } }
+  lanes { agentId spans { taskId stageId name status createdAt startedAt endedAt cost tokensUsed } }
   arrows { kind fromAgentId taskId }
 }`;
 
