@@ -47,7 +47,9 @@ class Conversation(Node):
         filter=True, group=True,
     )  # fmt: skip
     created_by: str = column("The name of the key that started it.", filter=True, group=True)
-    last_number: int = column("How many messages it has.", filter=True, order=True, aggregate=True)
+    message_count: int = column(
+        "How many messages it has.", name="last_number", filter=True, order=True, aggregate=True
+    )
     created_at: DateTime = column("When it began.", filter=True, order=True, group=True, aggregate=True)
     updated_at: DateTime = column("When it last changed.", filter=True, order=True, aggregate=True)
     closed_at: DateTime | None = column("When it was closed; null while open.", filter=True, order=True)

@@ -44,7 +44,7 @@ ANSWER = {
     "ReportPayload": "report { id status }",
     "ConsultationPayload": "consultation { id status exchangeCount rating }",
     "StageOutputPayload": "stage { id } task { id status }",
-    "ConversationPayload": "conversation { id status lastNumber }",
+    "ConversationPayload": "conversation { id status messageCount }",
     "ReplyPayload": "reply { id status }",
     "SendMessagePayload": "sent { id number } reply { id }",
     "AskPersonPayload": "attentionItem { id status } task { id }",

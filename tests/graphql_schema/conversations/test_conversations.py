@@ -21,15 +21,15 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     )
     again = await talk.say("And Redis?", inReplyToId=sent["sent"]["id"])
     spoken = await talk.read(
-        "status lastNumber userName createdBy primaryAgent { slug } messages { nodes { number stepId author authorName "
-        "text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
+        "status messageCount userName createdBy primaryAgent { slug } messages { nodes { number stepId author "
+        "authorName text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
         "routingDecision { mode reason selectedAgent { slug } conversationId messageId } reply { status strategy "
         "number answer { id } contributions { nodes { place status agent { slug } text use task { id } } } } } } "
         "replies { totalCount }"
     )
 
     assert (sent["reply"]["status"], sent["reply"]["strategy"]) == ("PENDING", "TOP_1")
-    assert (spoken["lastNumber"], spoken["userName"], spoken["createdBy"]) == (2, "Mia", "admin key")
+    assert (spoken["messageCount"], spoken["userName"], spoken["createdBy"]) == (2, "Mia", "admin key")
     first, second = spoken["messages"]["nodes"]
     assert (first["number"], first["stepId"], first["author"], first["authorName"]) == (1, "step-1", "USER", "Mia")
     assert first["parts"] == [
@@ -138,8 +138,8 @@ async def test_what_cannot_be_said_leaves_nothing(talk: Talk) -> None:
         refused = await talk.say(**input)
 
         assert refused["code"] == code, (input, refused)
-    assert (await talk.read("lastNumber messages { totalCount } replies { totalCount }")) == {
-        "lastNumber": 0,
+    assert (await talk.read("messageCount messages { totalCount } replies { totalCount }")) == {
+        "messageCount": 0,
         "messages": {"totalCount": 0},
         "replies": {"totalCount": 0},
     }
@@ -166,7 +166,7 @@ async def test_a_retry_gets_the_first_answer_whatever_happened_since(talk: Talk)
     assert await talk.say("Hello", idempotencyKey="k") == first | {"reply": first["reply"] | {"status": "CANCELLED"}}
     assert (await talk.say("Hello", idempotencyKey="another"))["code"] == "CONFLICT"
     assert (await talk.say("Goodbye", idempotencyKey="k"))["code"] == "IDEMPOTENCY_CONFLICT"
-    assert (await talk.read("lastNumber"))["lastNumber"] == 1
+    assert (await talk.read("messageCount"))["messageCount"] == 1
 
 
 async def test_unavailable_agents_and_closed_conversations_are_refused(talk: Talk) -> None:

@@ -19,7 +19,7 @@ const MESSAGES = `pageInfo { hasPreviousPage startCursor } totalCount
 
 export const QUERY = `query Conversation($id: ID!) {
   conversation(id: $id) {
-    id title status userName userId createdBy createdAt closedAt lastNumber
+    id title status userName userId createdBy createdAt closedAt messageCount
     primaryAgent ${AGENT}
     participants(first: 50, where: { leftAt: { isNull: true } }) { nodes { id role joinedAt agent ${AGENT} } }
     handoffStack { id reason summary returnPolicy dueAt createdAt requestedBy fromAgent ${AGENT} toAgent ${AGENT} }

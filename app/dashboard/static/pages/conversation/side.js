@@ -15,7 +15,7 @@ export function participants(data, page) {
     h('ul', { class: 'rows' }, conversation.participants.nodes.map((one) => h('li', { key: one.id, class: 'row person-row' },
       h('div', { class: 'row-meta' }, agentLink(one.agent), badge(...ROLES[one.role]), one.agent.status !== 'ACTIVE' && status(one.agent.status)),
       h('div', { class: 'row-actions' },
-        conversation.lastNumber > 0 && (!page.viewer.agent || page.viewer.agent.id === one.agent.id) && button('What it sees', () => lookThrough(one.agent, page), { kind: 'quiet', 'aria-label': `What ${one.agent.name} sees` }),
+        conversation.messageCount > 0 && (!page.viewer.agent || page.viewer.agent.id === one.agent.id) && button('What it sees', () => lookThrough(one.agent, page), { kind: 'quiet', 'aria-label': `What ${one.agent.name} sees` }),
         manage && one.role !== 'PRIMARY' && iconButton(`Remove ${one.agent.name}`, 'close', () => openDialog(page, 'remove', { agent: one.agent })))))));
 }
 
