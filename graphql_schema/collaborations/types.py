@@ -163,7 +163,7 @@ class CollaborationSession(Node):
 @mapped(models.CollaborationParticipant.__table__)
 @strawberry.type(description="A seat in a session, and who has it now.")
 class CollaborationParticipant:
-    slot: int = column("Its place, from 0; a pipeline goes by it.")
+    position: int = expression("Its place among the seats, from 1; a pipeline goes by it.", lambda row: row.slot + 1)
     role: models.ParticipantRole = column("What it is there for.")
     stage: str | None = column("The name of its stage; null where it has none of its own.")
     instructions: str = column("What only this participant is told; may be empty.")

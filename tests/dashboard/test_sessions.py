@@ -13,7 +13,7 @@ from tests.fixtures.browser import PHONE, Dashboard
 
 SAMPLES = ("Supervisor and workers", "Pipeline", "Peer review", "Brainstorm", "Consensus", "Delegation")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT")
-GOING = "{ collaborationSessions(first: 10) { nodes { id pattern status participants { slot } } } }"
+GOING = "{ collaborationSessions(first: 10) { nodes { id pattern status participants { position } } } }"
 LOOK = """query ($id: ID!) {
   collaborationSession(id: $id) { status maxDurationSeconds stages { nodes { attempt status superseded } } }
 }"""

@@ -35,7 +35,7 @@ PUBLISHED = json.loads(Path("docs/multi-agent-session.schema.json").read_text())
 READ = """query ($id: ID!) { collaborationSession(id: $id) {
   pattern status goal round cost tokensUsed converged agreement result stagesCompleted
   lead { slug } budget { scope cap spent closedAt }
-  participants { slot role status agent { slug } }
+  participants { position role status agent { slug } }
   stages { nodes { kind name round status output data cost agent { slug } task { status collaboration { id } } } }
   votes { nodes { round choice reason agent { slug } } }
   tasks(orderBy: [{field: CREATED_AT, direction: ASC}]) { totalCount nodes { purpose outputSchema } }
@@ -87,7 +87,7 @@ async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) 
     assert (read["status"], read["converged"], read["agreement"], read["round"]) == ("COMPLETED", True, 1.0, 1)
     assert read["result"].startswith("Consensus: 2 of 2 votes for 'yes'")
     assert {vote["agent"]["slug"] for vote in read["votes"]["nodes"]} == {"kyra", "luke"}
-    assert [seat["status"] for seat in read["participants"]] == ["COMPLETED", "COMPLETED"]
+    assert [(seat["position"], seat["status"]) for seat in read["participants"]] == [(1, "COMPLETED"), (2, "COMPLETED")]
     assert (read["budget"]["scope"], read["budget"]["closedAt"] is None) == ("COLLABORATION", False)
     assert read["tasks"]["totalCount"] == 2
     assert read["tasks"]["nodes"][0]["outputSchema"]["properties"]["choice"] == {"enum": ["yes", "no"]}

@@ -30,7 +30,7 @@ function stageRow(stage, page) {
 }
 
 export function participants(session) {
-  return h('ul', { class: 'seats' }, session.participants.map((seat) => h('li', { key: seat.slot },
+  return h('ul', { class: 'seats' }, session.participants.map((seat) => h('li', { key: seat.position },
     h('p', { class: 'stage-head' }, agentLink(seat.agent), badge(words(seat.role), seat.role === 'LEAD' ? 'accent' : 'calm'), status(STATUSES[seat.status] ?? seat.status)),
     seat.stage && h('p', { class: 'quiet' }, `Stage: ${seat.stage}`),
     seat.instructions && foldedProse(seat.instructions))));

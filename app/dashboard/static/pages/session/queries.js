@@ -8,7 +8,7 @@ const SESSION = `
   id pattern template goal context status round maxRounds threshold options agreement converged result error errorCode
   createdAt deadline endedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
   leadId conversation { id title }
-  participants { slot role stage status instructions agent ${AGENT} }
+  participants { position role stage status instructions agent ${AGENT} }
   stages(last: 100) {
     totalCount
     nodes {
