@@ -92,6 +92,11 @@ class AttentionItem(Node):
     stage_id: strawberry.ID | None = column(
         "The failed stage of the session that it is about; null: none.", prefix=Prefix.STAGE, filter=True
     )
+    stage = one(
+        "CollaborationStage", "graphql_schema.collaborations.types",
+        "The failed stage of the session that it is about; null: none.", nullable=True,
+        on=lambda item, stage: stage.id == item.stage_id,
+    )  # fmt: skip
     consultation_id: strawberry.ID | None = column(
         "The consultation that it is about; null: none.", prefix=Prefix.CONSULTATION, filter=True
     )

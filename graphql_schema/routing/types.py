@@ -26,6 +26,7 @@ from graphql_schema.routing.rows import CANDIDATES, DECISIONS, POLICIES
 from graphql_schema.scalars import DateTime, Usd
 
 _AGENTS = "graphql_schema.agents.types"
+_CONVERSATIONS = "graphql_schema.conversations.types"
 _HERE = "graphql_schema.routing.types"
 _SIGNALS = ("skill_match", "past_performance", "personality_fit", "load_balance")
 
@@ -261,6 +262,14 @@ class RoutingDecision(Node):
     default_agent = one(
         "Agent", _AGENTS, "The team's default agent at that time; null when it was not active.", nullable=True,
         on=lambda decision, agent: agent.id == decision.default_agent_id,
+    )  # fmt: skip
+    conversation = one(
+        "Conversation", _CONVERSATIONS, "The conversation; null: the caller named none, or none that Parley has.",
+        nullable=True, on=lambda decision, conversation: conversation.id == decision.conversation_id,
+    )  # fmt: skip
+    message = one(
+        "Message", _CONVERSATIONS, "The message; null: the caller named none, or none that Parley has.",
+        nullable=True, on=lambda decision, message: message.id == decision.message_id,
     )  # fmt: skip
     candidates = many(
         "RoutingCandidate", _HERE, "The agents that were scored, best first; none in mode DIRECT.", filter=True,

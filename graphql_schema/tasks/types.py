@@ -103,6 +103,10 @@ class Task(Node):
         "Task", _HERE, "The task that it is part of; null for a first task.", nullable=True,
         on=lambda task, parent: parent.id == task.parent_id,
     )  # fmt: skip
+    root = one(
+        "Task", _HERE, "The first task of its tree, for a first task itself; null where an agent's key does not "
+        "see it.", nullable=True, on=lambda task, root: root.id == task.root_id,
+    )  # fmt: skip
     subtasks = many("Task", _HERE, "What its assignee delegated.", on=lambda task, sub: sub.parent_id == task.id)
     tree = many(
         "Task", _HERE, "All tasks of its tree, itself included.", on=lambda task, one: one.root_id == task.root_id

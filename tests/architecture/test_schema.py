@@ -92,6 +92,21 @@ def test_comparisons_of_enums_are_named_by_them() -> None:
                 assert of.name == compared.name + "Comparison"
 
 
+def test_every_id_has_its_object_beside_it() -> None:
+    """Where it has none, docs/integrate.md says why."""
+    computed = {"TimelineLane", "TimelineSpan", "TimelineArrow", "SimulatedAgent", "SimulatedChoice", "RoutingFlip"}
+    alone = computed | {"HandoffRuleOutcome", "PartialText", "ForgetPayload"}
+    found = set()
+    for of in OWN_TYPES:
+        if isinstance(of, GraphQLObjectType) and not of.name.endswith("GroupKey"):
+            for name, field in of.fields.items():
+                is_id = name.endswith("Id") and get_named_type(field.type).name == "ID"
+                if is_id and name.removesuffix("Id") not in of.fields:
+                    found.add(of.name)
+
+    assert found == alone
+
+
 def test_every_list_that_can_grow_is_a_connection() -> None:
     """A list of nodes outside a connection must be bounded by its declaration."""
     for of in OWN_TYPES:

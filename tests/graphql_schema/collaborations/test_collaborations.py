@@ -270,7 +270,11 @@ async def test_who_may_intervene(parley: Parley, sessions: Sessions) -> None:
     which, not_mine = ({"collaborationId": to_global(Prefix.COLLABORATION, one.id)} for one in (made, other))
     await sessions.fail("kyra")
     stage = to_global(Prefix.STAGE, (await sessions.stages(made))[0].id)
+    about = "{ attention { nodes { stage { id agent { slug } collaboration { id } } } } }"
 
+    assert {"stage": {"id": stage, "agent": {"slug": "kyra"}, "collaboration": {"id": which["collaborationId"]}}} in (
+        await parley.run(about)
+    )["attention"]["nodes"]
     assert (await do(parley, "extendCollaboration", Role.AGENT, **which, seconds=5))["code"] == "FORBIDDEN"
     assert (await do(parley, "extendCollaboration", Role.OPERATOR, **which))["code"] == "INVALID_INPUT"
     more = await do(parley, "extendCollaboration", Role.OPERATOR, **which, seconds=5, costUsd=0.25)

@@ -23,8 +23,8 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     spoken = await talk.read(
         "status messageCount userName createdBy primaryAgent { slug } messages { nodes { number stepId author "
         "authorName text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
-        "routingDecision { mode reason selectedAgent { slug } conversationId messageId } reply { status strategy "
-        "number answer { id } contributions { nodes { place status agent { slug } text use task { id } } } } } } "
+        "routingDecision { mode reason selectedAgent { slug } conversation { id } message { id } } reply { status "
+        "strategy number answer { id } contributions { nodes { place status agent { slug } text use task { id } } } } } } "
         "replies { totalCount }"
     )
 
@@ -41,10 +41,8 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     assert first["artifacts"] == ["file:notes.md"]
     assert first["routingDecision"]["mode"] == "DIRECT"
     assert first["routingDecision"]["selectedAgent"] == {"slug": "kyra"}
-    assert (first["routingDecision"]["conversationId"], first["routingDecision"]["messageId"]) == (
-        talk.id,
-        sent["sent"]["id"],
-    )
+    assert first["routingDecision"]["conversation"] == {"id": talk.id}
+    assert first["routingDecision"]["message"] == {"id": sent["sent"]["id"]}
     assert [one["agent"]["slug"] for one in first["reply"]["contributions"]["nodes"]] == ["kyra"]
     assert second["inReplyTo"] == {"number": 1}
     assert again["reply"]["status"] == "PENDING"

@@ -23,7 +23,7 @@ query ($id: ID!) {
   task(id: $id) {
     title status type priority depth onBehalfOf progress result output resultArtifacts tokensUsed cost attemptsMade
     creator { slug } assignee { slug tasks(where: {status: {eq: COMPLETED}}) { totalCount } }
-    parent { id } subtasks { nodes { title status parent { title } } } tree { totalCount }
+    parent { id } subtasks { nodes { title status parent { title } root { id } } } root { id } tree { totalCount }
     attempts { nodes { number outcome cost agent { slug } toolCalls { nodes { name } } } }
     toolCalls { nodes { name arguments result createdTask { title } } }
     budget { scope cap reserved spent remaining closedAt }
@@ -66,7 +66,9 @@ async def test_whole_life_of_a_task_is_told_and_read(work: Parley, delegate: Do,
         "onBehalfOf": "integrator key", "progress": "halfway", "result": "Valkey.", "output": {"winner": "valkey"},
         "resultArtifacts": ["file:report.md"], "tokensUsed": 900, "cost": 0.03, "attemptsMade": 1,
         "creator": {"slug": "kyra"}, "assignee": {"slug": "luke", "tasks": {"totalCount": 1}}, "parent": None,
-        "subtasks": {"nodes": [{"title": "Sub", "status": "CANCELLED", "parent": {"title": "Compare caches"}}]},
+        "subtasks": {"nodes": [{"title": "Sub", "status": "CANCELLED", "parent": {"title": "Compare caches"},
+                                "root": {"id": task}}]},
+        "root": {"id": task},
         "tree": {"totalCount": 2},
         "attempts": {"nodes": [{"number": 1, "outcome": "COMPLETED", "cost": 0.03, "agent": {"slug": "luke"},
                                 "toolCalls": {"nodes": [{"name": "delegate_task"}]}}]},
