@@ -24,8 +24,8 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
         "status messageCount userName createdBy primaryAgent { slug } messages { nodes { number stepId author "
         "authorName text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
         "routingDecision { mode reason selectedAgent { slug } conversation { id } message { id } } reply { status "
-        "strategy number answer { id } contributions { nodes { place status agent { slug } text use task { id } } } } } } "
-        "replies { totalCount }"
+        "strategy number answer { id } contributions { nodes { place status agent { slug } text use task { id } } "
+        "} } } } replies { totalCount }"
     )
 
     assert (sent["reply"]["status"], sent["reply"]["strategy"]) == ("PENDING", "TOP_1")
