@@ -187,7 +187,7 @@ async def test_a_session_by_a_template_of_the_team(parley: Parley, sessions: Ses
     apply = "mutation ($file: String!) { applyTeam(input: {file: $file}) { ... on Refusal { message } } }"
     assert (await parley.run(apply, {"file": FILE}))["applyTeam"] == {}
     listed = """{ teamTemplates { slug name description pattern template maxDurationSeconds maxCostUsd maxRounds
-      onFailure participants { role agent group stage instructions } } }"""
+      onFailure participants { role agentSlug groupSlug stage instructions } } }"""
     read = """query ($id: ID!) { collaborationSession(id: $id) { pattern teamTemplate maxRounds onFailure
       participants { role instructions pickedBecause group { slug } agent { slug } } } }"""
 
@@ -200,7 +200,10 @@ async def test_a_session_by_a_template_of_the_team(parley: Parley, sessions: Ses
     gone = await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gate")
 
     assert (template["slug"], template["maxDurationSeconds"], template["maxRounds"]) == ("gate", 600, 2)
-    assert [(seat["agent"], seat["group"]) for seat in template["participants"]] == [("kyra", None), (None, "crew")]
+    assert [(seat["agentSlug"], seat["groupSlug"]) for seat in template["participants"]] == [
+        ("kyra", None),
+        (None, "crew"),
+    ]
     assert (made["status"], made["maxCostUsd"]) == ("ACTIVE", 0.3)
     session = (await parley.run(read, {"id": made["id"]}))["collaborationSession"]
     assert (session["teamTemplate"], session["maxRounds"], session["onFailure"]) == ("gate", 2, "ABORT")
