@@ -22,7 +22,7 @@ export const QUERY = `query Conversation($id: ID!) {
     id title status userName userId createdBy createdAt closedAt messageCount
     primaryAgent ${AGENT}
     participants(first: 50, where: { leftAt: { isNull: true } }) { nodes { id role joinedAt agent ${AGENT} } }
-    handoffStack { id reason summary returnPolicy dueAt createdAt requestedBy fromAgent ${AGENT} toAgent ${AGENT} }
+    handoffStack { id reason summary returnPolicy deadline createdAt requestedBy fromAgent ${AGENT} toAgent ${AGENT} }
     handoffs(last: 8) { totalCount nodes { id reason outcome outcomeReason createdAt endedAt fromAgent ${AGENT} toAgent ${AGENT} returnedTo ${AGENT} } }
     variables(last: 20) { nodes { id name value source setBy createdAt } }
     open: replies(first: 20, where: { status: { in: [PENDING, RUNNING] } }) {

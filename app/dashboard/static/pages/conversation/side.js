@@ -28,7 +28,7 @@ export function stack(data, page) {
     h('ol', { class: 'handoff-stack' }, handoffStack.map((handoff, index) => h('li', { key: handoff.id, class: index === handoffStack.length - 1 && 'is-top' },
       h('p', null, agentLink(handoff.fromAgent), ' → ', agentLink(handoff.toAgent)),
       h('p', { class: 'small' }, cut(handoff.reason, 200)),
-      h('p', { class: 'row-meta' }, h('span', null, 'Then ', POLICIES[handoff.returnPolicy]), handoff.dueAt && h('span', null, 'at the latest ', countdown(handoff.dueAt, page.redraw))),
+      h('p', { class: 'row-meta' }, h('span', null, 'Then ', POLICIES[handoff.returnPolicy]), handoff.deadline && h('span', null, 'at the latest ', countdown(handoff.deadline, page.redraw))),
       handoff.summary && h('details', { class: 'step' }, h('summary', null, 'What was passed on'), h('p', { class: 'prose small' }, handoff.summary)),
       open && page.can('ANSWER_ATTENTION') && button('Redirect', () => openDialog(page, 'redirect', { handoff }), { kind: 'quiet' })))),
     ended.length > 0 && h('details', { class: 'step' }, h('summary', null, 'Ended'), h('ul', { class: 'rows' }, ended.map((handoff) => h('li', { key: handoff.id, class: 'row' },
