@@ -189,7 +189,7 @@ class ConsultationLoop(Node):
     description: str = column("In words, up to 1,000 characters.")
     evidence: JSON = column("What it was found by: texts with their likeness, the circle of agents, or counts.")
     resolution: models.LoopResolution = column("What became of it.", filter=True, group=True)
-    notes: str = column("What the person said who decided; may be empty.")
+    note: str = column("What the person said who decided; may be empty.", name="notes")
     detected_at: DateTime = column("When it was found.", filter=True, order=True, group=True, aggregate=True)
     consultation = one("Consultation", _HERE, "The consultation.", on=lambda loop, row: row.id == loop.consultation_id)
 

@@ -25,7 +25,7 @@ const QUERY = `query Consultation($id: ID!) {
       uses(first: 8) { nodes { id phase tokensUsed cost } }
     } }
     uses(last: 100) { nodes { id phase tokensUsed cost } }
-    loops(last: 10) { nodes { id kind description evidence resolution notes detectedAt } }
+    loops(last: 10) { nodes { id kind description evidence resolution note detectedAt } }
   }
   attention(first: 5, where: { consultationId: { eq: $id } }, orderBy: [{ field: CREATED_AT, direction: DESC }]) { nodes { ${ITEM} } }
   ${CHOICES}

@@ -35,6 +35,6 @@ export function loops({ loops: { nodes } }) {
   if (!nodes.length) return null;
   return card({ title: 'Loops', class: 'tone-bad outlined' }, h('ul', { class: 'rows' }, nodes.map((loop) => h('li', { key: loop.id, class: 'row' },
     h('p', { class: 'row-meta' }, badge(words(loop.kind), 'bad'), badge(words(loop.resolution)), time(loop.detectedAt)),
-    h('p', { class: 'small' }, loop.description), loop.notes && h('p', { class: 'small quiet' }, loop.notes),
+    h('p', { class: 'small' }, loop.description), loop.note && h('p', { class: 'small quiet' }, loop.note),
     h('details', { class: 'step' }, h('summary', null, 'Evidence'), code(loop.evidence))))));
 }
