@@ -36,7 +36,7 @@ ANSWER = {
     "ForgetPayload": "memoryId",
     "GroupPayload": "group { id slug dissolvedAt }",
     "AgentMessagePayload": "agentMessage { id channel }",
-    "AcknowledgeInboxPayload": "acknowledged unread",
+    "AcknowledgeInboxPayload": "acknowledged unreadCount",
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
