@@ -35,7 +35,7 @@ CALLERS, AGENTS = 16, 10
 PROCESSES = (1, 2)
 MOST_EACH = 4_000  # messages of one caller
 MUTATION = """mutation Route($input: RouteMessageInput!) { routeMessage(input: $input) {
-  __typename ... on RoutingDecisionPayload { eventCursor decision { id } } } }"""
+  __typename ... on RoutingDecisionPayload { eventCursor routingDecision { id } } } }"""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ QUERY = f"""{{
     replayed flips selectionsChanged fallbacksBefore fallbacksAfter
     agents {{ agentId firstBefore firstAfter selectedBefore selectedAfter }}
     cost {{ before after }} ratings {{ kept {{ count mean }} flipped {{ count mean }} newChoice {{ count mean }} }}
-    examples {{ decisionId explanation }}
+    examples {{ routingDecisionId explanation }}
   }}
 }}"""
 _W = {name: units(value) for name, value in vars(WEIGHTS).items()}
@@ -224,7 +224,7 @@ def refuse_different(answer: dict[str, Any], by_hand: dict[str, Any]) -> None:
         **ratings,
         **{name: +Counter({one["agentId"]: one[name] for one in answer["agents"]}) for name in AGENT_FIGURES},
         "cost": tuple(round(float(answer["cost"][side]), 2) for side in ("before", "after")),
-        "examples": [one["decisionId"] for one in answer["examples"]],
+        "examples": [one["routingDecisionId"] for one in answer["examples"]],
     }
     if different := [name for name in by_hand if by_hand[name] != ours[name]]:
         raise AssertionError(

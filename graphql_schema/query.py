@@ -127,6 +127,14 @@ class Query:
         "What the team and its agents remember. To find what a text calls to mind, use recallMemories.",
     )
     recall_memories = memory_query.recall_memories
+    group = one(
+        "Group",
+        "graphql_schema.groups.types",
+        "The group with this slug; null when the team has none, or has dissolved it.",
+        nullable=True,
+        on=lambda _, group, slug: and_(group.slug == slug, group.dissolved_at.is_(None)),
+        arguments={"slug": Annotated[str, strawberry.argument(description="The group's slug, such as `desk`.")]},
+    )
     groups = many("Group", "graphql_schema.groups.types", "The team's groups, dissolved ones included.")
     simulate_routing = simulation.simulate_routing
     test_handoff_rule = trial.try_handoff_rules

@@ -195,7 +195,7 @@ class NotConsulted(Refusal):
 
 @strawberry.type(description="Somebody else answered first, or the deadline passed, or it is not needed any more.")
 class AlreadyAnswered(Refusal):
-    state: AttentionState = strawberry.field(description="Where it stands; never OPEN.")
+    status: AttentionState = strawberry.field(description="Where it stands; never OPEN.")
     answered_by: str = strawberry.field(description="Who was first; `parley` for a deadline.")
     option: str | None = strawberry.field(description="The option that was chosen; null: none.")
     answer: str | None = strawberry.field(description="What was said; null: nothing.")
@@ -236,7 +236,7 @@ def _exhausted(error: errors.AppError) -> Refusal:
 
 
 def _already_answered(error: errors.AppError) -> Refusal:
-    details = error.details | {"state": AttentionState[error.details["state"]]}
+    details = error.details | {"status": AttentionState[error.details["status"]]}
     return AlreadyAnswered(message=error.message, code=error.code, **details)
 
 

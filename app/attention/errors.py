@@ -22,7 +22,7 @@ class AlreadyAnswered(AppError):
         told = f" with '{said[:200]}'" if said else ""
         super().__init__(
             f"This was already {_WORDS[item.state]} by {item.closed_by}{told}. Nothing was changed.",
-            state=item.state.name,
+            status=item.state.name,
             answered_by=item.closed_by,
             option=item.option,
             answer=item.answer,

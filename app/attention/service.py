@@ -207,7 +207,7 @@ def _keep(
     session.add(AttentionStep(team_id=item.team_id, item_id=item.id, action=action, actor=actor.name, note=note))
     about = {"taskId": (Prefix.TASK, item.task_id), "deadLetterId": (Prefix.DEAD_LETTER, item.dead_letter_id)}
     links = {name: to_global(prefix, value) for name, (prefix, value) in about.items() if value is not None}
-    told = {"attentionId": to_global(Prefix.ATTENTION, item.id), "kind": item.kind, "state": item.state}
+    told = {"attentionId": to_global(Prefix.ATTENTION, item.id), "kind": item.kind, "status": item.state}
     append(
         session,
         kind,

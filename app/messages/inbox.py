@@ -76,7 +76,7 @@ async def _mark(
     marked = len((await session.scalars(read.returning(InboxEntry.id))).all())
     unread = await count_unread(session, team_id=team_id, agent_id=agent_id)
     if marked:
-        changes = {"acknowledged": marked, "unread": unread}
+        changes = {"acknowledged": marked, "unreadCount": unread}
         append(session, EventKind.INBOX_ACKNOWLEDGED, team_id=team_id, actor=actor, agent_id=agent_id, changes=changes)
     return Acknowledged(marked, unread)
 

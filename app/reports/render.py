@@ -54,7 +54,7 @@ def as_json(written: Written) -> str:
         "missingSections": report.missing_sections,
         "problems": report.problems,
         "createdAt": report.created_at.isoformat(),
-        "finishedAt": report.finished_at.isoformat() if report.finished_at else None,
+        "endedAt": report.finished_at.isoformat() if report.finished_at else None,
         "sections": [
             {"name": one.name, "title": one.title, "kind": one.kind.name, "content": one.content}
             for one in written.sections

@@ -79,13 +79,13 @@ async def record_outcome(
     """Say what became of a message. What is not given stays; a later word replaces an earlier one."""
     if actual_cost is not None and not 0 <= actual_cost <= MOST_COST_USD:
         raise InvalidInput.of("actualCostUsd", f"must be 0 to {MOST_COST_USD:,}")
-    if response_ms is not None and response_ms < 0:
-        raise InvalidInput.of("responseMs", f"must be 0 to {MOST_RESPONSE_MS:,}")
     decision = await locked(session, team_id, decision_id)
     changes: dict[str, Any] = {"outcome": outcome, "actual_cost": actual_cost, "response_ms": response_ms}
     given = {name: value for name, value in changes.items() if value is not None}
     await session.execute(update(RoutingDecision).where(RoutingDecision.id == decision_id).values(given))
     told = {name: float(value) if isinstance(value, Decimal) else value for name, value in given.items()}
+    if response_ms is not None:
+        told["response_seconds"] = told.pop("response_ms") / 1000
     _tell(session, EventKind.ROUTING_OUTCOME_RECORDED, decision, decision.selected_agent_id, actor, told)
     return decision
 
@@ -106,5 +106,5 @@ def _tell(
     actor: Actor,
     changes: dict[str, Any],
 ) -> None:
-    which = {"decision_id": to_global(Prefix.ROUTING_DECISION, decision.id)}
+    which = {"routing_decision_id": to_global(Prefix.ROUTING_DECISION, decision.id)}
     append(session, kind, team_id=decision.team_id, actor=actor, agent_id=agent_id, changes=which | changes)

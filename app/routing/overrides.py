@@ -39,7 +39,7 @@ async def record(
     decision.outcome = RoutingOutcome.REDIRECTED
     await learn(session, decision, [one for one in before if one != agent_id], agent_id, reason, actor)
     told = {
-        "decision_id": to_global(Prefix.ROUTING_DECISION, decision.id),
+        "routing_decision_id": to_global(Prefix.ROUTING_DECISION, decision.id),
         "from_agent_ids": [to_global(Prefix.AGENT, one) for one in before],
         "to_agent_id": to_global(Prefix.AGENT, agent_id),
         "reason": reason,

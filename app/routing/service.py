@@ -229,7 +229,7 @@ class Routing:
             **latencies,
         }
         told = {
-            "decision_id": to_global(Prefix.ROUTING_DECISION, decision["id"]),
+            "routing_decision_id": to_global(Prefix.ROUTING_DECISION, decision["id"]),
             "mode": choice.mode,
             "reason": choice.reason,
             "strategy": choice.strategy,

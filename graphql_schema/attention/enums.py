@@ -27,6 +27,7 @@ publish_enum(
         AttentionState.EXPIRED: "Its deadline passed; the default answer counts, where there is one.",
         AttentionState.WITHDRAWN: "Nobody needs the answer any more.",
     },
+    name="AttentionStatus",
 )
 publish_enum(
     AttentionAction,

@@ -23,7 +23,7 @@ _PERSON_TEXT = f"Who decides, 1 to {MAX_PERSON} characters. Left out: the key's 
 
 @strawberry.input(description="A routing decision and who is to answer instead.")
 class OverrideRoutingInput(MutationInput):
-    decision_id: strawberry.ID = strawberry.field(description="Which decision, `decision_0190…`.")
+    routing_decision_id: strawberry.ID = strawberry.field(description="Which decision, `decision_0190…`.")
     agent_id: strawberry.ID = strawberry.field(description="Who answers instead; must be active.")
     reason: str = strawberry.field(description=_REASON_TEXT)
     person: str | None = strawberry.field(default=None, description=_PERSON_TEXT)
@@ -47,12 +47,12 @@ class RedirectHandoffInput(MutationInput):
 async def override_routing(work: Work, input: OverrideRoutingInput) -> RoutingDecisionPayload:
     decision = await overrides.override_routing(
         work.session,
-        decision_id=from_global(Prefix.ROUTING_DECISION, input.decision_id, path="decisionId"),
+        decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         agent_id=from_global(Prefix.AGENT, input.agent_id, path="agentId"),
         reason=input.reason,
         **_by(work, input.person),
     )
-    return RoutingDecisionPayload(decision=decision.id)  # type: ignore[arg-type]
+    return RoutingDecisionPayload(routing_decision=decision.id)  # type: ignore[arg-type]
 
 
 @mutation(

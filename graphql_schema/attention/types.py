@@ -34,7 +34,7 @@ def _readable_step(row: Any) -> ColumnElement[bool]:
 @strawberry.type(description="Something that needs, or needed, a person. It is closed once.")
 class AttentionItem(Node):
     kind: models.AttentionKind = column("Why a person is needed.", filter=True, group=True)
-    state: models.AttentionState = column("Where it stands.", filter=True, group=True)
+    status: models.AttentionState = column("Where it stands.", name="state", filter=True, group=True)
     title: str = column(f"What it is about, 1 to {models.MAX_TITLE} characters.", filter=True, order=True)
     detail: str = column("What helps to answer; may be empty. Of a long question all of it.", filter=True)
     options: list[str] = column(
@@ -92,6 +92,11 @@ class AttentionItem(Node):
     stage_id: strawberry.ID | None = column(
         "The failed stage of the session that it is about; null: none.", prefix=Prefix.STAGE, filter=True
     )
+    stage = one(
+        "CollaborationStage", "graphql_schema.collaborations.types",
+        "The failed stage of the session that it is about; null: none.", nullable=True,
+        on=lambda item, stage: stage.id == item.stage_id,
+    )  # fmt: skip
     consultation_id: strawberry.ID | None = column(
         "The consultation that it is about; null: none.", prefix=Prefix.CONSULTATION, filter=True
     )

@@ -134,13 +134,13 @@ class StartCollaborationInput(MutationInput):
 
 @strawberry.input(description="Which session, and why.")
 class CancelCollaborationInput(MutationInput):
-    session_id: strawberry.ID = strawberry.field(description="Which session.")
+    collaboration_id: strawberry.ID = strawberry.field(description="Which session.")
     reason: str = strawberry.field(default="", description="Why; up to 500 characters.")
 
 
 @strawberry.input(description="What a session gets in addition.")
 class ExtendCollaborationInput(MutationInput):
-    session_id: strawberry.ID = strawberry.field(description="Which session.")
+    collaboration_id: strawberry.ID = strawberry.field(description="Which session.")
     seconds: int | None = strawberry.field(
         default=None, description="So much longer, from 1; in all it may take up to 86,400 seconds."
     )
@@ -161,7 +161,7 @@ class DecideSubtaskFailureInput(MutationInput):
 
 @strawberry.input(description="What an agent of one's own made in its stage.")
 class SubmitStageOutputInput(MutationInput):
-    session_id: strawberry.ID = strawberry.field(description="Which session.")
+    collaboration_id: strawberry.ID = strawberry.field(description="Which session.")
     agent_id: strawberry.ID | None = strawberry.field(
         default=None, description="Whose stage; left out with a key that acts as one agent."
     )
@@ -181,7 +181,7 @@ class SubmitStageOutputInput(MutationInput):
 
 @strawberry.type(description="The session after the change.")
 class CollaborationPayload(Payload):
-    session: CollaborationSession = entity("The session, as it is now.")
+    collaboration: CollaborationSession = entity("The session, as it is now.")
 
 
 @strawberry.type(description="The stage and its task after the change.")
@@ -190,8 +190,8 @@ class StageOutputPayload(Payload):
     task: Task = entity("Its task: it has failed when the output does not fit.")
 
 
-def _session_id(text: strawberry.ID) -> Any:
-    return from_global(Prefix.COLLABORATION, text, path="sessionId")
+def _collaboration_id(text: strawberry.ID) -> Any:
+    return from_global(Prefix.COLLABORATION, text, path="collaborationId")
 
 
 def _seats(input: StartCollaborationInput) -> list[dict[str, Any]]:
@@ -259,7 +259,7 @@ async def start_collaboration(work: Work, input: StartCollaborationInput) -> Col
         origin=Origin(conversation_id=await _conversation(work, input)),
         matches=work.prepared,
     )
-    return CollaborationPayload(session=made.id)  # type: ignore[arg-type]
+    return CollaborationPayload(collaboration=made.id)  # type: ignore[arg-type]
 
 
 @mutation(
@@ -271,12 +271,12 @@ async def cancel_collaboration(work: Work, input: CancelCollaborationInput) -> C
     made = await transitions.cancel(
         work.session,
         team_id=work.team_id,
-        collaboration_id=_session_id(input.session_id),
+        collaboration_id=_collaboration_id(input.collaboration_id),
         reason=_reason(input.reason),
         actor=work.actor,
         agent_id=work.principal.agent_id,
     )
-    return CollaborationPayload(session=made.id)  # type: ignore[arg-type]
+    return CollaborationPayload(collaboration=made.id)  # type: ignore[arg-type]
 
 
 @mutation(
@@ -290,12 +290,12 @@ async def extend_collaboration(work: Work, input: ExtendCollaborationInput) -> C
     made = await transitions.extend(
         work.session,
         team_id=work.team_id,
-        collaboration_id=_session_id(input.session_id),
+        collaboration_id=_collaboration_id(input.collaboration_id),
         more=parsed(Extension, given(input, "seconds", "cost_usd")),
         settings=work.context.services.settings,
         actor=work.actor,
     )
-    return CollaborationPayload(session=made.id)  # type: ignore[arg-type]
+    return CollaborationPayload(collaboration=made.id)  # type: ignore[arg-type]
 
 
 @mutation(
@@ -315,7 +315,7 @@ async def decide_subtask_failure(work: Work, input: DecideSubtaskFailureInput) -
         actor=work.actor,
         agent_id=work.principal.agent_id,
     )
-    return CollaborationPayload(session=made.id)  # type: ignore[arg-type]
+    return CollaborationPayload(collaboration=made.id)  # type: ignore[arg-type]
 
 
 @mutation(
@@ -335,7 +335,7 @@ async def submit_stage_output(work: Work, input: SubmitStageOutputInput) -> Stag
     stage_id, task_id = await queries.open_task_of(
         work.session,
         team_id=work.team_id,
-        collaboration_id=_session_id(input.session_id),
+        collaboration_id=_collaboration_id(input.collaboration_id),
         agent_id=agent_id,
         stage_id=from_global(Prefix.STAGE, input.stage_id, path="stageId") if input.stage_id else None,
     )

@@ -19,21 +19,23 @@ from graphql_schema.streams.field import stream
 
 async def _topic(principal: Principal, database: Database, arguments: dict[str, Any]) -> Topic:
     """An agent's own key may follow the sessions that it takes part in; others read events."""
-    session_id = from_global(Prefix.COLLABORATION, arguments["sessionId"], path="sessionId")
+    collaboration_id = from_global(Prefix.COLLABORATION, arguments["collaborationId"], path="collaborationId")
     if principal.role is not Role.AGENT:
         principal.require(Permission.READ_EVENTS)
-    await require_session(database, team_id=principal.team_id, collaboration_id=session_id)
+    await require_session(database, team_id=principal.team_id, collaboration_id=collaboration_id)
     if principal.role is Role.AGENT:
         assert principal.agent_id is not None
-        if not await takes_part(database, collaboration_id=session_id, agent_id=principal.agent_id):
+        if not await takes_part(database, collaboration_id=collaboration_id, agent_id=principal.agent_id):
             raise Forbidden("This key acts as one agent and may follow only sessions that this agent takes part in.")
-    return Topic(principal.team_id, collaboration_id=session_id)
+    return Topic(principal.team_id, collaboration_id=collaboration_id)
 
 
 collaboration_events = stream(
     StreamItem,
     {
-        "session_id": Annotated[strawberry.ID, strawberry.argument(description="The session's id, `collab_0190…`.")],
+        "collaboration_id": Annotated[
+            strawberry.ID, strawberry.argument(description="The session's id, `collab_0190…`.")
+        ],
         "after": AFTER,
     },
     "What happens in one collaboration session, in one order, without gap or repeat: its stages, the tasks of these "

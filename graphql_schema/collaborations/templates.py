@@ -18,8 +18,8 @@ from graphql_schema.scalars import Usd
 @strawberry.type(description="A seat of a team's template: an agent's, or one that somebody of a group gets.")
 class TeamTemplateSeat:
     role: models.ParticipantRole = strawberry.field(description="What it is there for.")
-    agent: str | None = strawberry.field(description="Slug of the agent; null: a group is named.")
-    group: str | None = strawberry.field(description="Slug of the group; null: an agent is named.")
+    agent_slug: str | None = strawberry.field(description="Slug of the agent; null: a group is named.")
+    group_slug: str | None = strawberry.field(description="Slug of the group; null: an agent is named.")
     stage: str | None = strawberry.field(description="The name of its stage; null: the pattern's.")
     instructions: str = strawberry.field(description="What only this participant is told; up to 4,000 characters.")
 
@@ -62,7 +62,11 @@ def _shown(spec: templates.TemplateSpec) -> TeamTemplate:
         template=spec.template,
         participants=[
             TeamTemplateSeat(
-                role=seat.role, agent=seat.agent, group=seat.group, stage=seat.stage, instructions=seat.instructions
+                role=seat.role,
+                agent_slug=seat.agent,
+                group_slug=seat.group,
+                stage=seat.stage,
+                instructions=seat.instructions,
             )
             for seat in spec.participants
         ],

@@ -21,7 +21,7 @@ class TimelineSpan:
     kind: StageKind | None = strawberry.field(description="What the stage is; null for what was delegated from one.")
     round: int | None = strawberry.field(description="The stage's round, from 1; null for what was delegated from one.")
     status: TaskStatus = strawberry.field(description="Where the task stands.")
-    ordered_at: DateTime = strawberry.field(description="When it was ordered.")
+    created_at: DateTime = strawberry.field(description="When it was ordered.")
     started_at: DateTime | None = strawberry.field(description="When it was taken up; null before.")
     ended_at: DateTime | None = strawberry.field(description="When it ended; null before.")
     cost: Usd = strawberry.field(description="What it cost, without what was delegated from it.")
@@ -95,7 +95,7 @@ def _span(span: laid_out.Span) -> TimelineSpan:
         kind=span.kind,
         round=span.round,
         status=TaskStatus[span.status],
-        ordered_at=DateTime(span.ordered_at),
+        created_at=DateTime(span.ordered_at),
         started_at=DateTime(span.started_at) if span.started_at else None,
         ended_at=DateTime(span.ended_at) if span.ended_at else None,
         cost=Usd(span.cost),

@@ -95,7 +95,9 @@ class CollaborationSession(Node):
     on_behalf_of: str = column("Who started it: the key's name, or the task's from which it was started.", filter=True)
     created_at: DateTime = column("When it was started.", filter=True, order=True, group=True, aggregate=True)
     deadline: DateTime = column("When its time is over.", filter=True, order=True)
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     lead_id: strawberry.ID | None = column(
         "The agent that leads it; null: none.", prefix=Prefix.AGENT, filter=True, group=True
     )
@@ -161,7 +163,7 @@ class CollaborationSession(Node):
 @mapped(models.CollaborationParticipant.__table__)
 @strawberry.type(description="A seat in a session, and who has it now.")
 class CollaborationParticipant:
-    slot: int = column("Its place, from 0; a pipeline goes by it.")
+    position: int = expression("Its place among the seats, from 1; a pipeline goes by it.", lambda row: row.slot + 1)
     role: models.ParticipantRole = column("What it is there for.")
     stage: str | None = column("The name of its stage; null where it has none of its own.")
     instructions: str = column("What only this participant is told; may be empty.")
@@ -198,7 +200,7 @@ class CollaborationStage(Node):
     duration_seconds: float = column(
         "From when its task was taken up to its end.", name="duration_s", filter=True, order=True, aggregate=True
     )
-    started_at: DateTime = column("When it was ordered.", filter=True, order=True, aggregate=True)
+    created_at: DateTime = column("When it was ordered.", name="started_at", filter=True, order=True, aggregate=True)
     ended_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
     agent_id: strawberry.ID = column("Who does it.", prefix=Prefix.AGENT, filter=True, group=True)
     agent = one("Agent", _AGENTS, "Who does it.", on=lambda stage, agent: agent.id == stage.agent_id)
@@ -206,7 +208,7 @@ class CollaborationStage(Node):
         "Task", _TASKS, "The task in which it is done; null when its agent could not be given one.", nullable=True,
         on=lambda stage, task: task.id == stage.task_id,
     )  # fmt: skip
-    session = one(
+    collaboration = one(
         "CollaborationSession", _HERE, "Of which session.", on=lambda stage, one: one.id == stage.collaboration_id
     )
 

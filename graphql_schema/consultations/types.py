@@ -57,7 +57,9 @@ class Consultation(Node):
     )
     depth: int = column("How many consultations wait for each other up to this one, 1 to 3.", filter=True)
     exchange_count: int = column("How many exchanges it has.", filter=True, order=True, aggregate=True)
-    tokens: int = column("Tokens of all phases of all exchanges.", filter=True, order=True, aggregate=True)
+    tokens_used: int = column(
+        "Tokens of all phases of all exchanges.", name="tokens", filter=True, order=True, aggregate=True
+    )
     cost: Usd = column("What it cost, all phases together.", filter=True, order=True, aggregate=True)
     response_seconds: float | None = column(
         "Seconds from the question to the first answer; null before.", filter=True, order=True, aggregate=True
@@ -79,8 +81,8 @@ class Consultation(Node):
     )
     on_behalf_of: str = column("Who asked: the key's name, or the task's from which it was asked.", filter=True)
     created_at: DateTime = column("When it was asked.", filter=True, order=True, group=True, aggregate=True)
-    finished_at: DateTime | None = column(
-        "When it was answered or closed; null before.", filter=True, order=True, aggregate=True
+    ended_at: DateTime | None = column(
+        "When it was answered or closed; null before.", name="finished_at", filter=True, order=True, aggregate=True
     )
     requester_id: strawberry.ID = column("Who asked.", prefix=Prefix.AGENT, filter=True, group=True)
     requester = one("Agent", _AGENTS, "Who asked.", on=lambda row, agent: agent.id == row.requester_id)
@@ -138,7 +140,7 @@ class ConsultationExchange(Node):
     content: str = column(f"What was said, up to {MAX_ANSWER:,} characters.", filter=True)
     additional_context: str = column("Of an answer: what else belongs to it; may be empty.")
     references: list[str] = column("Of an answer: where to look, such as `models/user.py:15`; at most 20.")
-    next_steps: list[str] = column("Of an answer: what to do next; at most 20.")
+    suggested_next_steps: list[str] = column("Of an answer: what to do next; at most 20.", name="next_steps")
     context_package: JSON | None = column(
         "The curated context that the specialist was given with it; null for answers.", name="package"
     )
@@ -173,7 +175,9 @@ class ConsultationExchange(Node):
 @strawberry.type(description="What one phase of an exchange took.")
 class ConsultationUse(Node):
     phase: models.ConsultationPhase = column("Which phase.", filter=True, group=True)
-    tokens: int = column("Tokens; see the phase for how they are counted.", filter=True, order=True, aggregate=True)
+    tokens_used: int = column(
+        "Tokens; see the phase for how they are counted.", name="tokens", filter=True, order=True, aggregate=True
+    )
     cost: Usd = column("What it cost.", filter=True, order=True, aggregate=True)
     at: DateTime = column("When.", filter=True, order=True, group=True, aggregate=True)
 
@@ -185,7 +189,7 @@ class ConsultationLoop(Node):
     description: str = column("In words, up to 1,000 characters.")
     evidence: JSON = column("What it was found by: texts with their likeness, the circle of agents, or counts.")
     resolution: models.LoopResolution = column("What became of it.", filter=True, group=True)
-    notes: str = column("What the person said who decided; may be empty.")
+    note: str = column("What the person said who decided; may be empty.", name="notes")
     detected_at: DateTime = column("When it was found.", filter=True, order=True, group=True, aggregate=True)
     consultation = one("Consultation", _HERE, "The consultation.", on=lambda loop, row: row.id == loop.consultation_id)
 

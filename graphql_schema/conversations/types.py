@@ -47,7 +47,9 @@ class Conversation(Node):
         filter=True, group=True,
     )  # fmt: skip
     created_by: str = column("The name of the key that started it.", filter=True, group=True)
-    last_number: int = column("How many messages it has.", filter=True, order=True, aggregate=True)
+    message_count: int = column(
+        "How many messages it has.", name="last_number", filter=True, order=True, aggregate=True
+    )
     created_at: DateTime = column("When it began.", filter=True, order=True, group=True, aggregate=True)
     updated_at: DateTime = column("When it last changed.", filter=True, order=True, aggregate=True)
     closed_at: DateTime | None = column("When it was closed; null while open.", filter=True, order=True)
@@ -155,7 +157,7 @@ class Message(Node):
         "Reply", _HERE, "How it is or was answered; null for what nobody is to answer.", nullable=True,
         on=lambda message, reply: reply.message_id == message.id,
     )  # fmt: skip
-    decision = one(
+    routing_decision = one(
         "RoutingDecision", _ROUTING, "Who was chosen to answer, and why: of a user's message and of its answer; null "
         "for others.", nullable=True, on=lambda message, decision: decision.id == message.decision_id,
     )  # fmt: skip
@@ -184,7 +186,9 @@ class Reply(Node):
     cost: Usd = column("What all chosen agents cost, delegations included.", filter=True, aggregate=True)
     created_at: DateTime = column("When it was asked for.", filter=True, order=True, group=True, aggregate=True)
     started_at: DateTime | None = column("When its turn came; null before.", filter=True, order=True)
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     conversation = one(
         "Conversation", _HERE, "In which conversation.",
         on=lambda reply, conversation: conversation.id == reply.conversation_id,
@@ -196,7 +200,7 @@ class Reply(Node):
         "Message", _HERE, "The message that it became: an agent's, or a system message when nobody could answer; null "
         "before, and when cancelled.", nullable=True, on=lambda reply, message: message.id == reply.answer_id,
     )  # fmt: skip
-    decision = one(
+    routing_decision = one(
         "RoutingDecision", _ROUTING, "Who was chosen, and why; null where an agent went on by itself.", nullable=True,
         on=lambda reply, decision: decision.id == reply.decision_id,
     )  # fmt: skip

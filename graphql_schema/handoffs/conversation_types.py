@@ -29,7 +29,9 @@ class ConversationHandoff(Node):
     summary: str = column("What who took over was told, up to 4,000 characters; may be empty.")
     return_policy: models.ReturnPolicy = column("To whom it comes back.", filter=True, group=True)
     requested_by: str = column("The name of who handed it over.", filter=True, group=True)
-    due_at: DateTime | None = column("When it comes back at the latest; null with the policy NONE.", filter=True)
+    deadline: DateTime | None = column(
+        "When it comes back at the latest; null with the policy NONE.", name="due_at", filter=True
+    )
     outcome: models.HandoffOutcome | None = column("How it ended; null while it has not.", filter=True, group=True)
     outcome_reason: str | None = column("Why it ended so, up to 500 characters; null while it has not.")
     created_at: DateTime = column("When it was handed over.", filter=True, order=True)

@@ -46,7 +46,9 @@ class HandoffRuleOutcome:
     priority: int = strawberry.field(description="Its priority; higher is tried first.")
     holds: bool | None = strawberry.field(description="Whether the condition holds; null when it cannot be known yet.")
     fired: bool = strawberry.field(description="Whether it decides: the first that holds and whose target is active.")
-    to_agent: str | None = strawberry.field(description="Slug of the agent that it names; null: nobody was before.")
+    to_agent_slug: str | None = strawberry.field(
+        description="Slug of the agent that it names; null: nobody was before."
+    )
     reason: str = strawberry.field(description="Why.")
     clauses: list[HandoffClause] = strawberry.field(description="Its clauses from left to right, at most 50.")
 
@@ -58,7 +60,7 @@ class HandoffRuleOutcome:
             priority=outcome.rule.spec.priority,
             holds=outcome.holds,
             fired=outcome.fired,
-            to_agent=outcome.target,
+            to_agent_slug=outcome.target,
             reason=outcome.reason,
             clauses=[HandoffClause.of(one) for one in outcome.clauses],
         )
@@ -67,7 +69,7 @@ class HandoffRuleOutcome:
 @strawberry.type(description="Who would go on after a reply, and why.")
 class HandoffTrial:
     decided_by: decisions.DecidedBy = strawberry.field(description="What settles it.")
-    to_agent: str | None = strawberry.field(description="Slug of the agent that would take over; null: nobody.")
+    to_agent_slug: str | None = strawberry.field(description="Slug of the agent that would take over; null: nobody.")
     after_work: AfterWork | None = strawberry.field(description="What happens instead; null when somebody takes over.")
     reason: str = strawberry.field(description="Why, in words.")
     judge: str = strawberry.field(description="Who judged the plain language, with its version.")
@@ -81,7 +83,7 @@ class HandoffTrial:
         made = trial.decision
         return cls(
             decided_by=made.by,
-            to_agent=made.to_agent,
+            to_agent_slug=made.to_agent,
             after_work=made.after_work,
             reason=made.reason,
             judge=trial.judge,

@@ -88,7 +88,7 @@ class AgentMessagePayload(Payload):
 class AcknowledgeInboxPayload(Payload):
     agent: Agent = entity("Whose inbox.")
     acknowledged: int = strawberry.field(description="How many messages this marked as read; those before count not.")
-    unread: int = strawberry.field(description="How many unread messages are left that have not expired.")
+    unread_count: int = strawberry.field(description="How many unread messages are left that have not expired.")
 
 
 @mutation(
@@ -131,7 +131,7 @@ async def acknowledge_inbox(work: Work, input: AcknowledgeInboxInput) -> Acknowl
         message_ids=ids,
         actor=work.actor,
     )
-    return AcknowledgeInboxPayload(agent=agent_id, acknowledged=done.count, unread=done.unread)  # type: ignore[arg-type]
+    return AcknowledgeInboxPayload(agent=agent_id, acknowledged=done.count, unread_count=done.unread)  # type: ignore[arg-type]
 
 
 async def _send(work: Work, input: BroadcastAgentMessageInput, channel: Channel) -> AgentMessagePayload:

@@ -214,7 +214,8 @@ def _comparison(name: str, value: Any, operators: tuple[str, ...], **required: t
 
 
 def _enum_comparison(kind: type[Enum]) -> type:
-    return _comparison(f"{kind.__name__}Comparison", kind, _EQUALITY)
+    """Named by the enum's name in the schema; two slices may each have a class of one name."""
+    return _comparison(f"{kind.__strawberry_definition__.name}Comparison", kind, _EQUALITY)  # type: ignore[attr-defined]
 
 
 IDComparison = _comparison("IDComparison", strawberry.ID, _EQUALITY)

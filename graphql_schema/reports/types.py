@@ -36,8 +36,12 @@ class Report(Node):
     problems: list[str] = column("Why the newest version is not valid, or why there is none; none when it is valid.")
     on_behalf_of: str = column("Who asked: the key's name, or the task's from which it was asked for.", filter=True)
     created_at: DateTime = column("When it was asked for.", filter=True, order=True, group=True, aggregate=True)
-    finished_at: DateTime | None = column(
-        "When it became valid, invalid or failed; null before.", filter=True, order=True, aggregate=True
+    ended_at: DateTime | None = column(
+        "When it became valid, invalid or failed; null before.",
+        name="finished_at",
+        filter=True,
+        order=True,
+        aggregate=True,
     )
     assignee_id: strawberry.ID = column("Who writes it.", prefix=Prefix.AGENT, filter=True, group=True)
     assignee = one("Agent", _AGENTS, "Who writes it.", on=lambda report, agent: agent.id == report.assignee_id)

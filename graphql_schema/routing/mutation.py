@@ -8,6 +8,7 @@ from uuid import UUID
 import strawberry
 
 from app.auth.roles import Permission
+from app.errors import InvalidInput
 from app.ids import Prefix, from_global
 from app.routing import decisions, feedback, policies
 from app.routing.decisions import Draft
@@ -18,6 +19,7 @@ from graphql_schema.context import Context
 from graphql_schema.mutations import AtOnce, MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import AgentUnavailable, Conflict, NoAgentAvailable, NotFound
+from graphql_schema.routing.rows import MS_IN_SECOND
 from graphql_schema.routing.types import RoutingDecision, RoutingPolicy
 from graphql_schema.scalars import Usd
 from graphql_schema.tasks.acting import given
@@ -48,7 +50,7 @@ class RouteMessageInput(MutationInput):
 
 @strawberry.input(description="How good an answer was.")
 class RateResponseInput(MutationInput):
-    decision_id: strawberry.ID = strawberry.field(description="The decision that led to the answer.")
+    routing_decision_id: strawberry.ID = strawberry.field(description="The decision that led to the answer.")
     stars: int = strawberry.field(
         description="1 to 5. From 4 the message becomes an example of what the agent does well."
     )
@@ -65,10 +67,12 @@ class RateResponseInput(MutationInput):
 
 @strawberry.input(description="What became of a routed message. What is absent stays as it was.")
 class RecordRoutingOutcomeInput(MutationInput):
-    decision_id: strawberry.ID = strawberry.field(description="Which decision.")
+    routing_decision_id: strawberry.ID = strawberry.field(description="Which decision.")
     outcome: RoutingOutcome = strawberry.field(description="What became of it.")
     actual_cost_usd: Usd | None = strawberry.field(default=None, description="What it cost, 0 to 1,000,000 US dollars.")
-    response_ms: int | None = strawberry.field(default=None, description="Milliseconds until the answer, 0 or more.")
+    response_seconds: float | None = strawberry.field(
+        default=None, description="Seconds until the answer, 0 to 2,147,483; kept to the millisecond."
+    )
 
 
 @strawberry.input(description="How much each signal counts. What is absent stays as it was; all four must sum to 1.")
@@ -96,7 +100,7 @@ class SetRoutingPolicyInput(MutationInput):
 
 @strawberry.type(description="What was decided.")
 class RoutingDecisionPayload(Payload):
-    decision: RoutingDecision = entity("The decision, as it is now.")
+    routing_decision: RoutingDecision = entity("The decision, as it is now.")
 
 
 @strawberry.type(description="The policy that counts.")
@@ -130,7 +134,7 @@ async def _decide(context: Context, input: RouteMessageInput) -> Draft:
 )
 async def route_message(work: AtOnce, input: RouteMessageInput) -> RoutingDecisionPayload:
     work.write = decisions.write(work.prepared, actor=work.actor)
-    return RoutingDecisionPayload(decision=work.prepared.id)
+    return RoutingDecisionPayload(routing_decision=work.prepared.id)
 
 
 @mutation(
@@ -142,14 +146,23 @@ async def rate_response(work: Work, input: RateResponseInput) -> RoutingDecision
     rated = await feedback.rate(
         work.session,
         team_id=work.team_id,
-        decision_id=from_global(Prefix.ROUTING_DECISION, input.decision_id, path="decisionId"),
+        decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         agent_id=_optional(Prefix.AGENT, input.agent_id, "agentId"),
         stars=input.stars,
         comment=input.comment,
         rater=input.rater,
         actor=work.actor,
     )
-    return RoutingDecisionPayload(decision=rated.id)  # type: ignore[arg-type]
+    return RoutingDecisionPayload(routing_decision=rated.id)  # type: ignore[arg-type]
+
+
+def _response_ms(seconds: float | None) -> int | None:
+    if seconds is None:
+        return None
+    most = feedback.MOST_RESPONSE_MS // MS_IN_SECOND
+    if not 0 <= seconds <= most:
+        raise InvalidInput.of("responseSeconds", f"must be 0 to {most:,}")
+    return round(seconds * MS_IN_SECOND)
 
 
 @mutation(
@@ -161,13 +174,13 @@ async def record_routing_outcome(work: Work, input: RecordRoutingOutcomeInput) -
     decision = await feedback.record_outcome(
         work.session,
         team_id=work.team_id,
-        decision_id=from_global(Prefix.ROUTING_DECISION, input.decision_id, path="decisionId"),
+        decision_id=from_global(Prefix.ROUTING_DECISION, input.routing_decision_id, path="routingDecisionId"),
         outcome=input.outcome,
         actual_cost=input.actual_cost_usd,
-        response_ms=input.response_ms,
+        response_ms=_response_ms(input.response_seconds),
         actor=work.actor,
     )
-    return RoutingDecisionPayload(decision=decision.id)  # type: ignore[arg-type]
+    return RoutingDecisionPayload(routing_decision=decision.id)  # type: ignore[arg-type]
 
 
 @mutation(

@@ -1,4 +1,5 @@
-"""Rows of routing as the graph shows them: whole ten-thousandths and the like as numbers of 0 to 1, or 0 to 10."""
+"""Rows of routing as the graph shows them: whole ten-thousandths and the like as numbers of 0 to 1, or 0 to 10, and
+milliseconds until an answer as seconds."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from app.routing.score import UNITS
 from app.routing.service import HUNDREDTHS
 from graphql_schema.planner.mapping import Caller
 
+MS_IN_SECOND = 1_000
 _AGENT = Agent.__table__
 _DECISION: Any = models.RoutingDecision.__table__
 _CANDIDATE: Any = models.RoutingCandidate.__table__
@@ -23,6 +25,7 @@ _UNITS = {
         "threshold": UNITS,
         "skill_floor": UNITS,
         "confidence": models.SCORE_UNITS,
+        "response_ms": MS_IN_SECOND,
         **{name: HUNDREDTHS for name in _DECISION.c.keys() if name.startswith("complexity")},
     },
     _CANDIDATE: {

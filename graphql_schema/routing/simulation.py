@@ -112,7 +112,9 @@ class SimulatedChoice:
 
 @strawberry.type(description="A decision whose first choice would be another.")
 class RoutingFlip:
-    decision_id: strawberry.ID = strawberry.field(description="Which decision, `decision_0190…`; read it with `node`.")
+    routing_decision_id: strawberry.ID = strawberry.field(
+        description="Which decision, `decision_0190…`; read it with `node`."
+    )
     created_at: DateTime = strawberry.field(description="When it was made.")
     query: str = strawberry.field(description="The message, up to 10,000 characters.")
     before: SimulatedChoice | None = strawberry.field(description="The first choice as it was; null: nobody.")
@@ -129,7 +131,7 @@ class RoutingFlip:
     @classmethod
     def of(cls, flip: simulation.Flip) -> RoutingFlip:
         return cls(
-            decision_id=strawberry.ID(to_global(Prefix.ROUTING_DECISION, flip.id)),
+            routing_decision_id=strawberry.ID(to_global(Prefix.ROUTING_DECISION, flip.id)),
             created_at=DateTime(flip.created_at),
             query=flip.query,
             before=SimulatedChoice.of(flip.before),

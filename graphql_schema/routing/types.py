@@ -26,6 +26,7 @@ from graphql_schema.routing.rows import CANDIDATES, DECISIONS, POLICIES
 from graphql_schema.scalars import DateTime, Usd
 
 _AGENTS = "graphql_schema.agents.types"
+_CONVERSATIONS = "graphql_schema.conversations.types"
 _HERE = "graphql_schema.routing.types"
 _SIGNALS = ("skill_match", "past_performance", "personality_fit", "load_balance")
 
@@ -127,6 +128,29 @@ _EXPLAINED = (
 )  # fmt: skip
 
 
+@mapped()
+@strawberry.type(description="How much a message asks for: five dimensions of its text, and what they come to.")
+class RoutingComplexity:
+    overall: float = column(
+        "How much it asks for in all, 0 to 10.", name="complexity", filter=True, order=True, aggregate=True
+    )
+    length: float = column(
+        "How long it is, 0 to 10.", name="complexity_length", filter=True, order=True, aggregate=True
+    )
+    steps: float = column(
+        "How many steps it asks for, 0 to 10.", name="complexity_steps", filter=True, order=True, aggregate=True
+    )
+    technical_depth: float = column(
+        "How technical it is, 0 to 10.", name="complexity_technical_depth", filter=True, order=True, aggregate=True
+    )
+    reasoning: float = column(
+        "How much reasoning it asks for, 0 to 10.", name="complexity_reasoning", filter=True, order=True, aggregate=True
+    )
+    constraints: float = column(
+        "How many constraints it sets, 0 to 10.", name="complexity_constraints", filter=True, order=True, aggregate=True
+    )
+
+
 @mapped(DECISIONS, prefix=Prefix.ROUTING_DECISION, scope=readable_decision)
 @strawberry.type(description="Who was selected to answer a message, why, and what came of it.")
 class RoutingDecision(Node):
@@ -151,16 +175,7 @@ class RoutingDecision(Node):
         filter=True, order=True, group=True, aggregate=True,
     )  # fmt: skip
     warning: str | None = column("What the user should be told; null: nothing.", filter=True, order=True)
-    complexity: float = column("How much the message asks for, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_length: float = column("How long it is, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_steps: float = column("How many steps it asks for, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_technical_depth: float = column("How technical it is, 0 to 10.", filter=True, order=True, aggregate=True)
-    complexity_reasoning: float = column(
-        "How much reasoning it asks for, 0 to 10.", filter=True, order=True, aggregate=True
-    )
-    complexity_constraints: float = column(
-        "How many constraints it sets, 0 to 10.", filter=True, order=True, aggregate=True
-    )
+    complexity: RoutingComplexity = embedded("How much the message asks for, in all and by what.")
     suggested_tier: int = column(
         "Tier of model that the complexity suggests, 0 to 2.", filter=True, order=True, group=True
     )
@@ -184,8 +199,8 @@ class RoutingDecision(Node):
     router_latency_ms: float = column(
         "Milliseconds from the call to the decision, embedding included.", filter=True, order=True, aggregate=True
     )
-    response_ms: int | None = column(
-        "Milliseconds until the answer; null until told.", filter=True, order=True, aggregate=True
+    response_seconds: float | None = column(
+        "Seconds until the answer; null until told.", name="response_ms", filter=True, order=True, aggregate=True
     )
     outcome: models.RoutingOutcome | None = column(
         "What became of it; null until told.", filter=True, order=True, group=True
@@ -247,6 +262,14 @@ class RoutingDecision(Node):
     default_agent = one(
         "Agent", _AGENTS, "The team's default agent at that time; null when it was not active.", nullable=True,
         on=lambda decision, agent: agent.id == decision.default_agent_id,
+    )  # fmt: skip
+    conversation = one(
+        "Conversation", _CONVERSATIONS, "The conversation; null: the caller named none, or none that Parley has.",
+        nullable=True, on=lambda decision, conversation: conversation.id == decision.conversation_id,
+    )  # fmt: skip
+    message = one(
+        "Message", _CONVERSATIONS, "The message; null: the caller named none, or none that Parley has.",
+        nullable=True, on=lambda decision, message: message.id == decision.message_id,
     )  # fmt: skip
     candidates = many(
         "RoutingCandidate", _HERE, "The agents that were scored, best first; none in mode DIRECT.", filter=True,

@@ -74,6 +74,7 @@ publish_enum(
         models.DeadLetterState.REPLAYED: "Its work runs again, in `replay`.",
         models.DeadLetterState.DISCARDED: "Given up.",
     },
+    name="DeadLetterStatus",
 )
 publish_enum(
     UnavailableReason,

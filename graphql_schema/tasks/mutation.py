@@ -123,8 +123,14 @@ class DelegateTaskInput(MutationInput):
     )
 
 
-@strawberry.input(description="Which task, and why.")
-class TaskInput(MutationInput):
+@strawberry.input(description="Which task to cancel, and why.")
+class CancelTaskInput(MutationInput):
+    task_id: strawberry.ID = strawberry.field(description="Which task.")
+    reason: str = strawberry.field(default="", description="Why, for the event log; up to 500 characters.")
+
+
+@strawberry.input(description="Which task to run again, and why.")
+class RetryTaskInput(MutationInput):
     task_id: strawberry.ID = strawberry.field(description="Which task.")
     reason: str = strawberry.field(default="", description="Why, for the event log; up to 500 characters.")
 
@@ -254,7 +260,7 @@ async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
     needs=Permission.CANCEL_TASKS,
     refusals=(NotFound, Conflict),
 )
-async def cancel_task(work: Work, input: TaskInput) -> TaskPayload:
+async def cancel_task(work: Work, input: CancelTaskInput) -> TaskPayload:
     task = await transitions.cancel(
         work.session,
         team_id=work.team_id,
@@ -272,7 +278,7 @@ async def cancel_task(work: Work, input: TaskInput) -> TaskPayload:
     needs=Permission.CONTROL_TASKS,
     refusals=_DELEGATION,
 )
-async def retry_task(work: Work, input: TaskInput) -> TaskPayload:
+async def retry_task(work: Work, input: RetryTaskInput) -> TaskPayload:
     task = await revival.retry(
         work.session,
         team_id=work.team_id,

@@ -79,7 +79,9 @@ class Task(Node):
     started_at: DateTime | None = column(
         "When it was first taken up; null before.", filter=True, order=True, aggregate=True
     )
-    finished_at: DateTime | None = column("When it ended; null before.", filter=True, order=True, aggregate=True)
+    ended_at: DateTime | None = column(
+        "When it ended; null before.", name="finished_at", filter=True, order=True, aggregate=True
+    )
     creator_id: strawberry.ID | None = column(
         "Who delegated it; null for an agent's own work.", prefix=Prefix.AGENT, filter=True, group=True
     )
@@ -100,6 +102,10 @@ class Task(Node):
     parent = one(
         "Task", _HERE, "The task that it is part of; null for a first task.", nullable=True,
         on=lambda task, parent: parent.id == task.parent_id,
+    )  # fmt: skip
+    root = one(
+        "Task", _HERE, "The first task of its tree, for a first task itself; null where an agent's key does not "
+        "see it.", nullable=True, on=lambda task, root: root.id == task.root_id,
     )  # fmt: skip
     subtasks = many("Task", _HERE, "What its assignee delegated.", on=lambda task, sub: sub.parent_id == task.id)
     tree = many(
@@ -210,7 +216,7 @@ class ToolCall(Node):
 )
 class DeadLetter(Node):
     reason: str = column("Why it failed for good.", filter=True)
-    state: models.DeadLetterState = column("What became of it.", filter=True, group=True)
+    status: models.DeadLetterState = column("What became of it.", name="state", filter=True, group=True)
     created_at: DateTime = column("When the task failed for good.", filter=True, order=True, group=True, aggregate=True)
     resolved_at: DateTime | None = column("When a person resolved it; null while open.", filter=True, order=True)
     resolved_by: str | None = column(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from graphql import (
     GraphQLEnumType,
+    GraphQLInputObjectType,
     GraphQLInterfaceType,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -62,7 +63,9 @@ def test_every_subscription_is_a_stream_whose_topic_checks_rights() -> None:
 def test_every_mutation_takes_one_input_and_answers_with_a_nullable_union() -> None:
     for name, field in CORE.mutation_type.fields.items():  # type: ignore[union-attr]
         assert list(field.args) == ["input"], name
-        assert "idempotencyKey" in get_named_type(field.args["input"].type).fields, name  # type: ignore[union-attr]
+        taken = get_named_type(field.args["input"].type)
+        assert taken.name == name[0].upper() + name[1:] + "Input"
+        assert "idempotencyKey" in taken.fields, name  # type: ignore[union-attr]
         assert not isinstance(field.type, GraphQLNonNull), name
         assert isinstance(field.type, GraphQLUnionType), name
         assert field.type.name == name[0].upper() + name[1:] + "Result"
@@ -79,6 +82,29 @@ def test_every_result_is_a_payload_and_refusals() -> None:
             assert len(payloads) == 1, of.name
             assert len(refusals) == len(of.types) - 1, of.name
             assert {"InvalidInput", "Forbidden", "IdempotencyConflict"} <= {member.name for member in refusals}
+
+
+def test_comparisons_of_enums_are_named_by_them() -> None:
+    for of in OWN_TYPES:
+        if isinstance(of, GraphQLInputObjectType) and of.name.endswith("Comparison"):
+            compared = get_named_type(next(iter(of.fields.values())).type)
+            if isinstance(compared, GraphQLEnumType):
+                assert of.name == compared.name + "Comparison"
+
+
+def test_every_id_has_its_object_beside_it() -> None:
+    """Where it has none, docs/integrate.md says why."""
+    computed = {"TimelineLane", "TimelineSpan", "TimelineArrow", "SimulatedAgent", "SimulatedChoice", "RoutingFlip"}
+    alone = computed | {"HandoffRuleOutcome", "PartialText", "ForgetPayload"}
+    found = set()
+    for of in OWN_TYPES:
+        if isinstance(of, GraphQLObjectType) and not of.name.endswith("GroupKey"):
+            for name, field in of.fields.items():
+                is_id = name.endswith("Id") and get_named_type(field.type).name == "ID"
+                if is_id and name.removesuffix("Id") not in of.fields:
+                    found.add(of.name)
+
+    assert found == alone
 
 
 def test_every_list_that_can_grow_is_a_connection() -> None:

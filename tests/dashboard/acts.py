@@ -32,12 +32,12 @@ async def started(dashboard: Dashboard, goal: str = "Find out why imports are sl
     session = await act(
         dashboard,
         "startCollaboration",
-        "... on CollaborationPayload { session { id } }",
+        "... on CollaborationPayload { collaboration { id } }",
         pattern="DELEGATION",
         goal=goal,
         participants=seats,
     )
-    return session["session"]["id"], made["agent"]["id"]
+    return session["collaboration"]["id"], made["agent"]["id"]
 
 
 async def fail_task(dashboard: Dashboard, agent: str) -> None:

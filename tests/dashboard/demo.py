@@ -85,7 +85,7 @@ class Demo:
         decisions = [one["id"] for one in routed["routingDecisions"]["nodes"]]
         self.ids["/routing/:id"] = decisions[0]
         for stars, decision in zip((5, 4, 5, 2), decisions, strict=False):
-            await self.act("rateResponse", decisionId=decision, stars=stars)
+            await self.act("rateResponse", routingDecisionId=decision, stars=stars)
 
     async def _delegate(self) -> None:
         names = list(self.agents)
@@ -175,8 +175,8 @@ class Demo:
         }
         started = await self.act(
             "startCollaboration",
-            "... on CollaborationPayload { session { id } }",
+            "... on CollaborationPayload { collaboration { id } }",
             participants=[*participants, {"agentId": robin, "role": "WORKER"}],
             **given,
         )
-        return str(started["session"]["id"])
+        return str(started["collaboration"]["id"])

@@ -10,7 +10,7 @@ from tests.fixtures.deeds import delegate, do
 
 CAP = "mutation { setTeamBudgets(input: { dayUsd: 10 }) { ... on Refusal { message } } }"
 
-ITEM = "query ($id: ID!) { node(id: $id) { ... on AttentionItem { state option answer closedBy assignee } } }"
+ITEM = "query ($id: ID!) { node(id: $id) { ... on AttentionItem { status option answer closedBy assignee } } }"
 
 
 async def test_what_one_person_answers_the_other_is_told_with_who_it_was(dashboard: Dashboard) -> None:
@@ -51,7 +51,7 @@ async def test_what_one_person_answers_the_other_is_told_with_who_it_was(dashboa
         await expect(page.locator(".trail")).to_contain_text("Mina answered")
     node = (await dashboard.run(ITEM, {"id": item}))["node"]
     said = {"option": "approve", "answer": "Without the second page."}
-    assert node == {"state": "ANSWERED", "closedBy": "Mina", "assignee": "Mina"} | said
+    assert node == {"status": "ANSWERED", "closedBy": "Mina", "assignee": "Mina"} | said
 
     await dashboard.run(CAP)
     await delegate(dashboard, "luke", "Read it all.", budgetUsd=9)
@@ -94,9 +94,9 @@ async def test_a_dead_letter_is_replayed_with_changes_by_another_agent_or_discar
     await dialog.get_by_label("A note").fill("Not worth it")
     await dialog.get_by_role("button", name="Discard").click()
     await expect(page.locator(".desk-open .status").first).to_have_text("Discarded")
-    letters = "{ deadLetters { nodes { state note replay { status instructions assignee { slug } } } } }"
+    letters = "{ deadLetters { nodes { status note replay { status instructions assignee { slug } } } } }"
     nodes = (await dashboard.run(letters))["deadLetters"]["nodes"]
-    assert [(one["state"], one["note"]) for one in nodes] == [
+    assert [(one["status"], one["note"]) for one in nodes] == [
         ("REPLAYED", "Without the guide"),
         ("DISCARDED", "Not worth it"),
     ]

@@ -26,7 +26,9 @@ async def test_after_the_server_was_killed_the_pages_go_on_where_they_were(dashb
     for page in (overview, lanes):
         await page.wait_for_selector(".connection[data-state=reconnecting]")
     await asyncio.to_thread(dashboard.server.start)
-    await act(dashboard, "submitStageOutput", "", sessionId=session, agentId=agent, result="The index was missing.")
+    await act(
+        dashboard, "submitStageOutput", "", collaborationId=session, agentId=agent, result="The index was missing."
+    )
     await act(dashboard, "resumeAgent", "", agentId=await _id_of(dashboard, "ada"))
 
     await expect(lanes.locator(".result")).to_contain_text("The index was missing.")

@@ -15,13 +15,13 @@ HOSTILE = "Review this <img src=x onerror=alert(1)> pull request for bugs and ra
 COMMENT = "Too <img src=x onerror=alert(1)> salty"
 MENU = "Plan the menu of a vegan dinner with three recipes"
 ROUTE = """mutation ($text: String!) { routeMessage(input: { text: $text }) {
-  ... on RoutingDecisionPayload { decision { id selectedAgent { name } } } ... on Refusal { message }
+  ... on RoutingDecisionPayload { routingDecision { id selectedAgent { name } } } ... on Refusal { message }
 } }"""
 READ = """query ($id: ID!) { routingDecision(id: $id) { rating overrides { nodes { reason agent { name } } } } }"""
 
 
 async def _route(dashboard: Dashboard, text: str) -> Any:
-    return (await dashboard.run(ROUTE, {"text": text}))["routeMessage"]["decision"]
+    return (await dashboard.run(ROUTE, {"text": text}))["routeMessage"]["routingDecision"]
 
 
 async def test_decisions_are_filtered_by_the_address_followed_and_taken_away(dashboard: Dashboard) -> None:

@@ -13,7 +13,7 @@ from tests.fixtures.browser import PHONE, Dashboard
 
 SAMPLES = ("Supervisor and workers", "Pipeline", "Peer review", "Brainstorm", "Consensus", "Delegation")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT")
-GOING = "{ collaborationSessions(first: 10) { nodes { id pattern status participants { slot } } } }"
+GOING = "{ collaborationSessions(first: 10) { nodes { id pattern status participants { position } } } }"
 LOOK = """query ($id: ID!) {
   collaborationSession(id: $id) { status maxDurationSeconds stages { nodes { attempt status superseded } } }
 }"""
@@ -115,7 +115,7 @@ async def test_hostile_output_stays_text_and_fits_a_phone(dashboard: Dashboard) 
     page = await dashboard.open_page(Role.ADMIN, f"/sessions/{session}", viewport=PHONE, dark=True)
     await dashboard.live(page)
 
-    await act(dashboard, "submitStageOutput", "", sessionId=session, agentId=agent, result=HOSTILE)
+    await act(dashboard, "submitStageOutput", "", collaborationId=session, agentId=agent, result=HOSTILE)
 
     await expect(page.locator(".result")).to_contain_text("<script>alert(2)</script>")
     await page.locator(".stage-output", has_text="Output").click()

@@ -117,7 +117,7 @@ async def run_example(demo: Parley, name: str, operation: str, agent: str, colle
 async def routed(demo: Parley) -> str:
     """A decision, as the page on routing makes one."""
     made = await demo.run(dict(examples("graphql"))["routing.md:2"], secret=KEY)
-    return str(made["routeMessage"]["decision"]["id"])
+    return str(made["routeMessage"]["routingDecision"]["id"])
 
 
 async def handed_over(demo: Parley) -> str:
@@ -140,7 +140,7 @@ async def collaborating(demo: Parley, agent: str, colleague: str) -> str:
     turn_on, start = (dict(examples("graphql"))[f"collaborate.md:{number}"] for number in (1, 2))
     await demo.run(turn_on, secret=KEY)
     made = await demo.run(start.replace("AGENT_ID", agent).replace("COLLEAGUE_ID", colleague), secret=KEY)
-    return str(made["startCollaboration"]["session"]["id"])
+    return str(made["startCollaboration"]["collaboration"]["id"])
 
 
 async def delegated(demo: Parley, agent: str, colleague: str) -> str:
@@ -225,10 +225,10 @@ async def test_analyst_may_run_every_query_of_the_analysts_page(demo: Parley) ->
 
     on = "mutation { setFeatureFlags(input: { flags: [{ flag: ENSEMBLE_MODE, enabled: true }] }) { __typename } }"
     together = """mutation ($text: String!) { routeMessage(input: { text: $text, strategy: ENSEMBLE }) {
-      ... on RoutingDecisionPayload { decision { confidence strategy } } } }"""
+      ... on RoutingDecisionPayload { routingDecision { confidence strategy } } } }"""
     await demo.run(on, secret=KEY)
     decided = [
-        (await demo.run(together, {"text": text}, secret=KEY))["routeMessage"]["decision"]
+        (await demo.run(together, {"text": text}, secret=KEY))["routeMessage"]["routingDecision"]
         for text in ("A code review of the database schema", "How sure can we be?")
     ]
     assert {one["strategy"] for one in decided} == {"ENSEMBLE"}

@@ -25,7 +25,7 @@ SESSIONS, WORKERS, KILLS, FOLLOWERS = (100, 2, 6, 25) if SOAK else (12, 2, 1, 5)
 PATIENCE_S = 120.0
 LEADS = ("kyra", "mira", "nora")
 EVENTS = """subscription ($session: ID!, $after: Cursor) {
-  collaborationEvents(sessionId: $session, after: $after) {
+  collaborationEvents(collaborationId: $session, after: $after) {
     __typename ... on Event { cursor kind } ... on CaughtUp { cursor } ... on Gap { cursor }
   }
 }"""

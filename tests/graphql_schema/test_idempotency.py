@@ -30,26 +30,26 @@ ANSWER = {
     "ContractPayload": "contract { id name version retiredAt }",
     "HandoffPayload": "handoff { id outcome }",
     "HandoffRulePayload": "rule { id version retiredAt }",
-    "RoutingDecisionPayload": "decision { id outcome rating }",
+    "RoutingDecisionPayload": "routingDecision { id outcome rating }",
     "RoutingPolicyPayload": "policy { id version threshold }",
     "RememberPayload": "memory { id kind } merged",
     "ForgetPayload": "memoryId",
     "GroupPayload": "group { id slug dissolvedAt }",
     "AgentMessagePayload": "agentMessage { id channel }",
-    "AcknowledgeInboxPayload": "acknowledged unread",
+    "AcknowledgeInboxPayload": "acknowledged unreadCount",
     "TaskPayload": "task { id status }",
     "ClaimTaskPayload": "claimToken task { id }",
     "ToolCallPayload": "toolCall { id }",
-    "CollaborationPayload": "session { id status maxDurationSeconds }",
+    "CollaborationPayload": "collaboration { id status maxDurationSeconds }",
     "ReportPayload": "report { id status }",
     "ConsultationPayload": "consultation { id status exchangeCount rating }",
     "StageOutputPayload": "stage { id } task { id status }",
-    "ConversationPayload": "conversation { id status lastNumber }",
+    "ConversationPayload": "conversation { id status messageCount }",
     "ReplyPayload": "reply { id status }",
     "SendMessagePayload": "sent { id number } reply { id }",
-    "AskPersonPayload": "attentionItem { id state } task { id }",
-    "AttentionPayload": "attentionItem { id state assignee option }",
-    "DeadLetterPayload": "deadLetter { id state } replay: task { id }",
+    "AskPersonPayload": "attentionItem { id status } task { id }",
+    "AttentionPayload": "attentionItem { id status assignee option }",
+    "DeadLetterPayload": "deadLetter { id status } replay: task { id }",
 }
 
 
@@ -119,8 +119,8 @@ async def task_inputs(parley: Parley, name: str) -> dict[str, Any]:
 async def routing_inputs(parley: Parley, name: str) -> dict[str, Any]:
     """An input for a mutation of something that was decided."""
     routed = await parley.run(document("routeMessage"), {"input": inputs(parley)["routeMessage"]})
-    which = {"decisionId": routed["result"]["decision"]["id"]}
-    return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseMs": 7}
+    which = {"routingDecisionId": routed["result"]["routingDecision"]["id"]}
+    return {**which, "stars": 4} if name == "rateResponse" else {**which, "outcome": "ANSWERED", "responseSeconds": 7}
 
 
 async def saved_rule(parley: Parley, name: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ async def session_inputs(parley: Parley, name: str) -> dict[str, Any]:
         return {"pattern": "DELEGATION", "goal": "Look it up.", "participants": [luke]}
     sessions = Sessions(desk)
     made = await sessions.start("delegation", "worker:luke")
-    which = {"sessionId": to_global(Prefix.COLLABORATION, made.id)}
+    which = {"collaborationId": to_global(Prefix.COLLABORATION, made.id)}
     if name == "decideSubtaskFailure":
         await sessions.fail("luke")
         return {"stageId": to_global(Prefix.STAGE, (await sessions.stages(made))[0].id), "decision": "RETRY"}
@@ -242,7 +242,11 @@ async def override_inputs(parley: Parley, name: str) -> dict[str, Any]:
     if name == "overrideRouting":
         routed = {"text": "Let us go talking", "agentId": to_global(Prefix.AGENT, parley.home.kyra.id)}
         made = await parley.run(document("routeMessage"), {"input": routed})
-        return {"decisionId": made["result"]["decision"]["id"], "agentId": parley.home.agent_id, "reason": "a bug"}
+        return {
+            "routingDecisionId": made["result"]["routingDecision"]["id"],
+            "agentId": parley.home.agent_id,
+            "reason": "a bug",
+        }
     await parley.run(document("createAgent"), {"input": {"slug": "ada", "name": "Ada"}})
     given = {**await conversation_inputs(parley, "handoffConversation"), "reply": False}
     made = await parley.run(document("handoffConversation"), {"input": given})

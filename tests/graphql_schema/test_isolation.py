@@ -118,7 +118,8 @@ async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
     letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
     contract = to_global(Prefix.CONTRACT, await parley.value("select id from contract where team_id = $1", team.id))
     routed = await parley.run(
-        'mutation { routeMessage(input: {text: "Hi"}) { ... on RoutingDecisionPayload { decision { id policyId } } } }',
+        """mutation { routeMessage(input: {text: "Hi"}) {
+          ... on RoutingDecisionPayload { routingDecision { id policyId } } } }""",
         secret=team.secrets[Role.ADMIN],
     )
     sessions = Sessions(desk)
@@ -153,7 +154,7 @@ async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
         *consulted,
         formed["saveGroup"]["group"]["id"],
         told["remember"]["memory"]["id"],
-        *routed["routeMessage"]["decision"].values(),
+        *routed["routeMessage"]["routingDecision"].values(),
         *await conversation_ids(parley, team),
         written["sendAgentMessage"]["agentMessage"]["id"], to_global(Prefix.INBOX_ENTRY, entry),
         team.agent_id, team.key_id(Role.ADMIN), team_id, to_global(Prefix.TASK, task.id), contract,
@@ -191,7 +192,7 @@ async def conversation_ids(parley: Parley, team: TeamKit) -> list[str]:
     conversation = started["startConversation"]["conversation"]["id"]
     said = await parley.run(
         """mutation ($id: ID!) { sendMessage(input: {conversationId: $id, text: "Hi"}) { ... on SendMessagePayload {
-            sent { id decision { id } }
+            sent { id routingDecision { id } }
             reply { id contributions { nodes { id } } conversation { participants { nodes { id } } } }
         } } }""",
         {"id": conversation},
@@ -199,7 +200,7 @@ async def conversation_ids(parley: Parley, team: TeamKit) -> list[str]:
     )
     spoken, reply = said["sendMessage"]["sent"], said["sendMessage"]["reply"]
     parts = [*reply["contributions"]["nodes"], *reply["conversation"]["participants"]["nodes"]]
-    return [conversation, spoken["id"], spoken["decision"]["id"], reply["id"], *(part["id"] for part in parts)]
+    return [conversation, spoken["id"], spoken["routingDecision"]["id"], reply["id"], *(part["id"] for part in parts)]
 
 
 async def fingerprint(parley: Parley, team: TeamKit) -> Any:

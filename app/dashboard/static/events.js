@@ -15,7 +15,8 @@ const link = (path, id, text) => (id ? h('a', { href: to(path, { id }) }, cut(te
 const task = (event) => link('/tasks/:id', event.task?.id, event.task?.title ?? event.changes.title ?? 'a task');
 const session = (event) => link('/sessions/:id', event.collaboration?.id, event.collaboration?.goal ?? event.changes.goal ?? 'a session');
 const conversation = (event) => link('/conversations/:id', event.conversation?.id ?? event.changes.conversationId, event.conversation?.title || 'a conversation');
-const decision = (event) => link('/routing/:id', event.changes.decisionId ?? event.changes.routingDecisionId, 'a message');
+// Events that are older than the name have `decisionId`.
+const decision = (event) => link('/routing/:id', event.changes.routingDecisionId ?? event.changes.decisionId, 'a message');
 const report = (event) => link('/reports/:id', event.changes.reportId, 'a report');
 const attention = (event) => link('/attention', event.attentionItem?.id, event.attentionItem?.title ?? event.changes.title ?? 'a request');
 const consultation = (event) => link('/consultations/:id', event.changes.consultationId, 'a consultation');

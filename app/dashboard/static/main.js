@@ -12,7 +12,7 @@ import { session, signIn, signOut, storedKey } from './session.js';
 import { shell } from './shell.js';
 
 const TICK_MS = 20_000;  // relative times grow old
-const WAITING = '{ attention(first: 1, where: { state: { eq: OPEN } }) { totalCount } }';
+const WAITING = '{ attention(first: 1, where: { status: { eq: OPEN } }) { totalCount } }';
 const WAITING_EVENTS = `subscription Waiting($after: Cursor) {
   attentionEvents(after: $after) { __typename ... on Event { cursor } ... on CaughtUp { cursor } ... on Gap { cursor } }
 }`;

@@ -17,7 +17,7 @@ function sampleButton(sample, agents, page) {
   const input = sampleInput(sample, agents);
   const start = async () => {
     const payload = await page.act(START, input, { done: 'The session runs', name: sample.pattern });
-    if (payload) go(to('/sessions/:id', { id: payload.session.id }));
+    if (payload) go(to('/sessions/:id', { id: payload.collaboration.id }));
   };
   return h('button', { type: 'button', class: 'sample', onclick: start, disabled: !input || page.isBusy(sample.pattern), title: input ? null : `It takes ${sample.cast.length} active managed agents.` },
     h('strong', null, sample.title), h('span', null, sample.text));

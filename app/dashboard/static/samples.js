@@ -4,7 +4,7 @@
 
 import { mutation } from './api.js';
 
-export const START = mutation('startCollaboration', 'StartCollaborationInput', 'CollaborationPayload { session { id } }', 'ParticipantsUnsuitable { role least most found }');
+export const START = mutation('startCollaboration', 'StartCollaborationInput', 'CollaborationPayload { collaboration { id } }', 'ParticipantsUnsuitable { role least most found }');
 
 const CONTEXT = 'We launch in Europe in eight weeks. Two people can work on it. Users ask for speed before features.';
 

@@ -23,7 +23,7 @@ from tests.fixtures.parley import Parley
 from tests.fixtures.sessions import Sessions
 
 RESULT = {
-    "CollaborationPayload": "session { id status errorCode error maxCostUsd maxDurationSeconds }",
+    "CollaborationPayload": "collaboration { id status errorCode error maxCostUsd maxDurationSeconds }",
     "StageOutputPayload": "stage { id name } task { id status }",
     "InvalidInput": "problems { path message }",
     "ParticipantsUnsuitable": "pattern role least most found",
@@ -35,7 +35,7 @@ PUBLISHED = json.loads(Path("docs/multi-agent-session.schema.json").read_text())
 READ = """query ($id: ID!) { collaborationSession(id: $id) {
   pattern status goal round cost tokensUsed converged agreement result stagesCompleted
   lead { slug } budget { scope cap spent closedAt }
-  participants { slot role status agent { slug } }
+  participants { position role status agent { slug } }
   stages { nodes { kind name round status output data cost agent { slug } task { status collaboration { id } } } }
   votes { nodes { round choice reason agent { slug } } }
   tasks(orderBy: [{field: CREATED_AT, direction: ASC}]) { totalCount nodes { purpose outputSchema } }
@@ -70,13 +70,13 @@ async def start(parley: Parley, pattern: str = "CONSENSUS", role: Role = Role.IN
 
 
 async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) -> None:
-    made = (await start(parley))["session"]
+    made = (await start(parley))["collaboration"]
     vote = {"choice": "yes", "reason": "Fast."}
     kyra = to_global(Prefix.AGENT, parley.home.kyra.id)
 
-    one = await do(parley, "submitStageOutput", sessionId=made["id"], agentId=kyra, result="Yes.", output=vote)
-    twice = await do(parley, "submitStageOutput", sessionId=made["id"], agentId=kyra, result="Yes.", output=vote)
-    own = await do(parley, "submitStageOutput", Role.AGENT, sessionId=made["id"], result="Yes.", output=vote)
+    one = await do(parley, "submitStageOutput", collaborationId=made["id"], agentId=kyra, result="Yes.", output=vote)
+    twice = await do(parley, "submitStageOutput", collaborationId=made["id"], agentId=kyra, result="Yes.", output=vote)
+    own = await do(parley, "submitStageOutput", Role.AGENT, collaborationId=made["id"], result="Yes.", output=vote)
     await sessions.errands()
 
     assert (made["status"], made["maxCostUsd"], made["maxDurationSeconds"]) == ("ACTIVE", 0.5, 600)
@@ -87,7 +87,7 @@ async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) 
     assert (read["status"], read["converged"], read["agreement"], read["round"]) == ("COMPLETED", True, 1.0, 1)
     assert read["result"].startswith("Consensus: 2 of 2 votes for 'yes'")
     assert {vote["agent"]["slug"] for vote in read["votes"]["nodes"]} == {"kyra", "luke"}
-    assert [seat["status"] for seat in read["participants"]] == ["COMPLETED", "COMPLETED"]
+    assert [(seat["position"], seat["status"]) for seat in read["participants"]] == [(1, "COMPLETED"), (2, "COMPLETED")]
     assert (read["budget"]["scope"], read["budget"]["closedAt"] is None) == ("COLLABORATION", False)
     assert read["tasks"]["totalCount"] == 2
     assert read["tasks"]["nodes"][0]["outputSchema"]["properties"]["choice"] == {"enum": ["yes", "no"]}
@@ -104,7 +104,7 @@ async def test_who_has_several_stages_at_once_says_which_one_is_done(parley: Par
     plan, _, second = await sessions.stages(one)
     nothing: dict[str, list[str]] = {"files_created": [], "files_modified": [], "files_deleted": []}
     made = {"status": "completed", "changes": nothing, "summary": "Made.", "blockers": []}
-    session = {"sessionId": to_global(Prefix.COLLABORATION, one.id), "result": "Made."}
+    session = {"collaborationId": to_global(Prefix.COLLABORATION, one.id), "result": "Made."}
 
     async def submit(stage: UUID | None, task: UUID | None) -> Any:
         output = made | {"task_id": to_global(Prefix.TASK, task)} if task else made
@@ -187,12 +187,12 @@ async def test_a_session_by_a_template_of_the_team(parley: Parley, sessions: Ses
     apply = "mutation ($file: String!) { applyTeam(input: {file: $file}) { ... on Refusal { message } } }"
     assert (await parley.run(apply, {"file": FILE}))["applyTeam"] == {}
     listed = """{ teamTemplates { slug name description pattern template maxDurationSeconds maxCostUsd maxRounds
-      onFailure participants { role agent group stage instructions } } }"""
+      onFailure participants { role agentSlug groupSlug stage instructions } } }"""
     read = """query ($id: ID!) { collaborationSession(id: $id) { pattern teamTemplate maxRounds onFailure
       participants { role instructions pickedBecause group { slug } agent { slug } } } }"""
 
     (template,) = (await parley.run(listed, role=Role.ANALYST))["teamTemplates"]
-    made = (await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gate", maxCostUsd=0.3))["session"]
+    made = (await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gate", maxCostUsd=0.3))["collaboration"]
     unknown = await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gat")
     both = await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gate", pattern="DELEGATION")
     neither = await do(parley, "startCollaboration", goal="Cache?")
@@ -200,7 +200,10 @@ async def test_a_session_by_a_template_of_the_team(parley: Parley, sessions: Ses
     gone = await do(parley, "startCollaboration", goal="Cache?", teamTemplate="gate")
 
     assert (template["slug"], template["maxDurationSeconds"], template["maxRounds"]) == ("gate", 600, 2)
-    assert [(seat["agent"], seat["group"]) for seat in template["participants"]] == [("kyra", None), (None, "crew")]
+    assert [(seat["agentSlug"], seat["groupSlug"]) for seat in template["participants"]] == [
+        ("kyra", None),
+        (None, "crew"),
+    ]
     assert (made["status"], made["maxCostUsd"]) == ("ACTIVE", 0.3)
     session = (await parley.run(read, {"id": made["id"]}))["collaborationSession"]
     assert (session["teamTemplate"], session["maxRounds"], session["onFailure"]) == ("gate", 2, "ABORT")
@@ -246,7 +249,7 @@ async def test_a_session_is_found_by_the_conversation_that_it_is_for(parley: Par
         {"agentId": to_global(Prefix.AGENT, parley.home.kyra.id), "role": "WORKER"},
     ]
 
-    made = (await start(parley, conversationId=conversation))["session"]["id"]
+    made = (await start(parley, conversationId=conversation))["collaboration"]["id"]
     await start(parley)
     foreign = await start(parley, "DELEGATION", Role.AGENT, participants=led, conversationId=conversation)
     hidden = (await parley.run(peek, {"id": made}, role=Role.AGENT))["collaborationSession"]
@@ -267,24 +270,28 @@ async def test_who_may_intervene(parley: Parley, sessions: Sessions) -> None:
     """luke's own key: in what luke leads, but never to give it more."""
     made = await sessions.start("supervisor_worker", "lead:luke", "worker:kyra")
     other = await sessions.start("delegation", "lead:kyra", "worker:luke")
-    which, not_mine = ({"sessionId": to_global(Prefix.COLLABORATION, one.id)} for one in (made, other))
+    which, not_mine = ({"collaborationId": to_global(Prefix.COLLABORATION, one.id)} for one in (made, other))
     await sessions.fail("kyra")
     stage = to_global(Prefix.STAGE, (await sessions.stages(made))[0].id)
+    about = "{ attention { nodes { stage { id agent { slug } collaboration { id } } } } }"
 
+    assert {"stage": {"id": stage, "agent": {"slug": "kyra"}, "collaboration": {"id": which["collaborationId"]}}} in (
+        await parley.run(about)
+    )["attention"]["nodes"]
     assert (await do(parley, "extendCollaboration", Role.AGENT, **which, seconds=5))["code"] == "FORBIDDEN"
     assert (await do(parley, "extendCollaboration", Role.OPERATOR, **which))["code"] == "INVALID_INPUT"
     more = await do(parley, "extendCollaboration", Role.OPERATOR, **which, seconds=5, costUsd=0.25)
-    assert (more["session"]["maxDurationSeconds"], more["session"]["maxCostUsd"]) == (605, 0.75)
+    assert (more["collaboration"]["maxDurationSeconds"], more["collaboration"]["maxCostUsd"]) == (605, 0.75)
     too_long = await do(parley, "extendCollaboration", Role.OPERATOR, **which, seconds=86_400)
     assert too_long["problems"][0]["path"] == "seconds"
     assert (await do(parley, "cancelCollaboration", Role.AGENT, **not_mine))["code"] == "FORBIDDEN"
     assert (await do(parley, "cancelCollaboration", Role.ANALYST, **which))["code"] == "FORBIDDEN"
     retry = await do(parley, "decideSubtaskFailure", Role.AGENT, stageId=stage, decision="RETRY")
-    assert retry["session"]["status"] == "ACTIVE"
+    assert retry["collaboration"]["status"] == "ACTIVE"
     again = await do(parley, "decideSubtaskFailure", Role.AGENT, stageId=stage, decision="RETRY")
     assert again["code"] == "CONFLICT"
     gone = await do(parley, "cancelCollaboration", Role.AGENT, **which, reason="Enough.")
-    assert (gone["session"]["status"], gone["session"]["error"]) == ("CANCELLED", "Enough.")
+    assert (gone["collaboration"]["status"], gone["collaboration"]["error"]) == ("CANCELLED", "Enough.")
     managed = await do(parley, "submitStageOutput", Role.AGENT, **not_mine, result="x" * 1_000_001)
     assert managed["problems"][0]["path"] == "result"
 
@@ -292,7 +299,7 @@ async def test_who_may_intervene(parley: Parley, sessions: Sessions) -> None:
 async def test_the_stream_tells_every_step_once(parley: Parley, sessions: Sessions) -> None:
     """From the cursor of the start on, to whoever takes part; nobody else's agent may listen."""
     document = """mutation ($input: StartCollaborationInput!) { startCollaboration(input: $input) {
-      ... on CollaborationPayload { eventCursor session { id } } } }"""
+      ... on CollaborationPayload { eventCursor collaboration { id } } } }"""
     kyra = {"agentId": to_global(Prefix.AGENT, parley.home.kyra.id), "role": "CONTRIBUTOR"}
     given = {
         "pattern": "CONSENSUS",
@@ -304,9 +311,9 @@ async def test_the_stream_tells_every_step_once(parley: Parley, sessions: Sessio
         await sessions.answer(slug, "Yes.", {"choice": "yes", "reason": "Fast."})
 
     await parley.settled()
-    follow = """subscription ($id: ID!, $after: Cursor) { collaborationEvents(sessionId: $id, after: $after) {
+    follow = """subscription ($id: ID!, $after: Cursor) { collaborationEvents(collaborationId: $id, after: $after) {
       __typename ... on Event { kind } } }"""
-    variables = {"id": started["session"]["id"], "after": started["eventCursor"]}
+    variables = {"id": started["collaboration"]["id"], "after": started["eventCursor"]}
     headers = {"Authorization": f"Bearer {parley.home.secrets[Role.AGENT]}", "Accept": "text/event-stream"}
     kinds: list[str] = []
     body = {"query": follow, "variables": variables}

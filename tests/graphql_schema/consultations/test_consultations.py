@@ -17,7 +17,7 @@ from tests.fixtures.streams import Connect, SocketClient
 
 PAYLOAD = """__typename ... on ConsultationPayload { eventCursor consultation {
   id status outcome rating chosenBecause specialist { slug } exchangeCount
-  exchanges { nodes { number kind author content nextSteps references contextPackage } }
+  exchanges { nodes { number kind author content suggestedNextSteps references contextPackage } }
 } } ... on InvalidInput { problems { path message } } ... on Refusal { code message }"""
 
 
@@ -35,7 +35,7 @@ METRICS = """{ consultations {
   byPair: groupedAggregates(groupBy: [REQUESTER, SPECIALIST]) {
     groups { key { requester { slug } specialist { slug } } count exchangeCount { mean } } }
   byReason: groupedAggregates(groupBy: [REASON]) { groups { key { reason } count successful { share } } }
-  aggregates { rating { mean } cost { sum } loopDetected { share } responseSeconds { mean max } tokens { sum } }
+  aggregates { rating { mean } cost { sum } loopDetected { share } responseSeconds { mean max } tokensUsed { sum } }
 } }"""
 
 
@@ -77,7 +77,7 @@ async def test_from_the_question_to_the_figures(parley: Parley, desk: Desk) -> N
     assert (done["status"], done["outcome"]) == ("COMPLETED", "SUCCESSFUL")
     assert done["exchanges"]["nodes"][1] | {"contextPackage": None} == {
         "number": 2, "kind": "RESPONSE", "author": "Luke", "content": "Luke does. token=[redacted:password]",
-        "nextSteps": ["Call him."], "references": ["crm.md"], "contextPackage": None,
+        "suggestedNextSteps": ["Call him."], "references": ["crm.md"], "contextPackage": None,
     }  # fmt: skip
     twice = await run(parley, ANSWER, Role.AGENT, **which, answer="Again.")
     assert twice["code"] == "CONFLICT"
@@ -101,7 +101,7 @@ async def test_from_the_question_to_the_figures(parley: Parley, desk: Desk) -> N
     ]
     figures = metrics["aggregates"]
     assert (figures["rating"]["mean"], figures["loopDetected"]["share"]) == (5.0, 0.0)
-    assert figures["tokens"]["sum"] > 40
+    assert figures["tokensUsed"]["sum"] > 40
     assert (await parley.run("{ memories { nodes { kind text } } }"))["memories"]["nodes"][0]["kind"] == "PROCEDURAL"
 
 
@@ -160,7 +160,7 @@ async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, de
     (item,) = queue["attention"]["nodes"]
     assert (item["kind"], item["options"]) == ("ESCALATION", ["answer", "redirect", "close"])
     decide = """mutation ($input: AnswerAttentionInput!) { result: answerAttention(input: $input) { __typename
-        ... on AttentionPayload { attentionItem { state consultation { status specialist { slug } } } }
+        ... on AttentionPayload { attentionItem { status consultation { status specialist { slug } } } }
         ... on Refusal { code message } } }"""
     moved = await run(parley, decide, Role.OPERATOR, attentionId=item["id"], option="redirect", text="He drinks.",
                       agentId=parley.home.agent_id)  # fmt: skip

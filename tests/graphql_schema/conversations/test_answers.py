@@ -135,7 +135,7 @@ async def test_who_was_removed_is_not_chosen_again_unless_asked_for(talk: Talk) 
     idle = await talk.parley.run(agents)
     await talk.say("Let us go talking", **asked)
     await talk.say("@luke, let us go talking", **asked)
-    chosen = await talk.read("messages { nodes { decision { selectedAgents { slug } } } }")
+    chosen = await talk.read("messages { nodes { routingDecision { selectedAgents { slug } } } }")
     mine = (
         "query ($agent: ID!) { conversations(where: {participants: {some: {agentId: {eq: $agent}}}}) { totalCount } }"
     )
@@ -144,7 +144,7 @@ async def test_who_was_removed_is_not_chosen_again_unless_asked_for(talk: Talk) 
         {"activeConversations": 0},
         {"activeConversations": 1},
     )
-    slugs = [[one["slug"] for one in node["decision"]["selectedAgents"]] for node in chosen["messages"]["nodes"]]
+    slugs = [[one["slug"] for one in node["routingDecision"]["selectedAgents"]] for node in chosen["messages"]["nodes"]]
     assert slugs == [["kyra"], ["luke"]]
     assert (await talk.parley.run(agents))["gone"]["availability"] == {"activeConversations": 1}
     assert (await talk.parley.run(mine, {"agent": talk.luke}))["conversations"]["totalCount"] == 1
@@ -186,16 +186,16 @@ async def test_an_ensemble_needs_its_flag_and_comes_from_both(talk: Talk, connec
         together = await talk.say("Let us go talking", **asked)
         await until(client, "REPLY_COMPLETED")
     read = await talk.read(
-        "messages { nodes { author decision { askedStrategy warning outcome actualCost } reply { status strategy "
-        "answer { text } contributions { nodes { status text use agent { slug } task { purpose conversation "
+        "messages { nodes { author routingDecision { askedStrategy warning outcome actualCost } reply { status "
+        "strategy answer { text } contributions { nodes { status text use agent { slug } task { purpose conversation "
         "{ id } } } } } } } participants { nodes { role agent { slug } } }"
     )
 
     assert (downgraded["reply"]["strategy"], together["reply"]["strategy"]) == ("TOP_1", "ENSEMBLE")
     first, _, second, _ = read["messages"]["nodes"]
-    assert first["decision"]["askedStrategy"] == "ENSEMBLE"
-    assert "ensemble_mode is off" in first["decision"]["warning"]
-    assert (first["decision"]["outcome"], second["reply"]["status"]) == ("ANSWERED", "COMPLETED")
+    assert first["routingDecision"]["askedStrategy"] == "ENSEMBLE"
+    assert "ensemble_mode is off" in first["routingDecision"]["warning"]
+    assert (first["routingDecision"]["outcome"], second["reply"]["status"]) == ("ANSWERED", "COMPLETED")
     voices = second["reply"]["contributions"]["nodes"]
     assert {one["agent"]["slug"] for one in voices} == {"kyra", "luke"}
     assert all(one["task"]["conversation"] == {"id": talk.id} for one in voices)

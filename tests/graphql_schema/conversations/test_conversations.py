@@ -21,14 +21,15 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     )
     again = await talk.say("And Redis?", inReplyToId=sent["sent"]["id"])
     spoken = await talk.read(
-        "status lastNumber userName createdBy primaryAgent { slug } messages { nodes { number stepId author authorName "
-        "text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } decision { "
-        "mode reason selectedAgent { slug } conversationId messageId } reply { status strategy number answer { id } "
-        "contributions { nodes { place status agent { slug } text use task { id } } } } } } replies { totalCount }"
+        "status messageCount userName createdBy primaryAgent { slug } messages { nodes { number stepId author "
+        "authorName text parts artifacts cost handoffTriggered handoffTarget { slug } inReplyTo { number } task { id } "
+        "routingDecision { mode reason selectedAgent { slug } conversation { id } message { id } } reply { status "
+        "strategy number answer { id } contributions { nodes { place status agent { slug } text use task { id } } "
+        "} } } } replies { totalCount }"
     )
 
     assert (sent["reply"]["status"], sent["reply"]["strategy"]) == ("PENDING", "TOP_1")
-    assert (spoken["lastNumber"], spoken["userName"], spoken["createdBy"]) == (2, "Mia", "admin key")
+    assert (spoken["messageCount"], spoken["userName"], spoken["createdBy"]) == (2, "Mia", "admin key")
     first, second = spoken["messages"]["nodes"]
     assert (first["number"], first["stepId"], first["author"], first["authorName"]) == (1, "step-1", "USER", "Mia")
     assert first["parts"] == [
@@ -38,9 +39,10 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
     ]
     assert first["text"] == 'What is Valkey?\n\n{"urgent": true}\n\nhttps://example.org/a'
     assert first["artifacts"] == ["file:notes.md"]
-    assert first["decision"]["mode"] == "DIRECT"
-    assert first["decision"]["selectedAgent"] == {"slug": "kyra"}
-    assert (first["decision"]["conversationId"], first["decision"]["messageId"]) == (talk.id, sent["sent"]["id"])
+    assert first["routingDecision"]["mode"] == "DIRECT"
+    assert first["routingDecision"]["selectedAgent"] == {"slug": "kyra"}
+    assert first["routingDecision"]["conversation"] == {"id": talk.id}
+    assert first["routingDecision"]["message"] == {"id": sent["sent"]["id"]}
     assert [one["agent"]["slug"] for one in first["reply"]["contributions"]["nodes"]] == ["kyra"]
     assert second["inReplyTo"] == {"number": 1}
     assert again["reply"]["status"] == "PENDING"
@@ -51,8 +53,8 @@ async def test_an_agents_key_sees_a_conversation_while_it_takes_part(talk: Talk)
     while await do_next(talk.parley.transaction, all_deeds(talk.parley.settings)):
         pass
     seen = (
-        "{ conversations { nodes { messages { nodes { text decision { query } reply { contributions { totalCount } } } "
-        "} participants { totalCount } tasks { totalCount } } } tasks { nodes { instructions } } }"
+        "{ conversations { nodes { messages { nodes { text routingDecision { query } reply { contributions { "
+        "totalCount } } } } participants { totalCount } tasks { totalCount } } } tasks { nodes { instructions } } }"
     )
 
     hidden = await talk.parley.run(seen, role=Role.AGENT)
@@ -62,7 +64,7 @@ async def test_an_agents_key_sees_a_conversation_while_it_takes_part(talk: Talk)
     hidden_again = await talk.parley.run(seen, role=Role.AGENT)
 
     assert hidden == hidden_again == {"conversations": {"nodes": []}, "tasks": {"nodes": []}}
-    said = {"text": "My secret illness.", "decision": {"query": "My secret illness."}}
+    said = {"text": "My secret illness.", "routingDecision": {"query": "My secret illness."}}
     assert shown["conversations"]["nodes"] == [
         {
             "messages": {"nodes": [said | {"reply": {"contributions": {"totalCount": 1}}}]},
@@ -134,8 +136,8 @@ async def test_what_cannot_be_said_leaves_nothing(talk: Talk) -> None:
         refused = await talk.say(**input)
 
         assert refused["code"] == code, (input, refused)
-    assert (await talk.read("lastNumber messages { totalCount } replies { totalCount }")) == {
-        "lastNumber": 0,
+    assert (await talk.read("messageCount messages { totalCount } replies { totalCount }")) == {
+        "messageCount": 0,
         "messages": {"totalCount": 0},
         "replies": {"totalCount": 0},
     }
@@ -162,7 +164,7 @@ async def test_a_retry_gets_the_first_answer_whatever_happened_since(talk: Talk)
     assert await talk.say("Hello", idempotencyKey="k") == first | {"reply": first["reply"] | {"status": "CANCELLED"}}
     assert (await talk.say("Hello", idempotencyKey="another"))["code"] == "CONFLICT"
     assert (await talk.say("Goodbye", idempotencyKey="k"))["code"] == "IDEMPOTENCY_CONFLICT"
-    assert (await talk.read("lastNumber"))["lastNumber"] == 1
+    assert (await talk.read("messageCount"))["messageCount"] == 1
 
 
 async def test_unavailable_agents_and_closed_conversations_are_refused(talk: Talk) -> None:

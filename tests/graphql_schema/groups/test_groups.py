@@ -90,7 +90,10 @@ async def test_groups_are_formed_nested_given_work_and_dissolved(parley: Parley,
     allowed = await parley.value("select cardinality(allowed_agents) from task where picked_because like 'Luke%'")
     assert allowed == 5
 
+    by_slug = '{ group(slug: "office") { id coordinator { slug } } }'
+    assert (await parley.run(by_slug))["group"] == {"id": office["id"], "coordinator": {"slug": "luke"}}
     assert (await parley.run(DISSOLVE, {"i": office["id"]}))["result"]["__typename"] == "GroupPayload"
+    assert (await parley.run(by_slug))["group"] is None
     assert (await parley.run(DISSOLVE, {"i": office["id"]}))["result"]["code"] == "CONFLICT"
     assert (await delegate(parley, ids["kyra"], office["id"]))["code"] == "CONFLICT"
     assert (await parley.run('{ groups(where: {slug: {eq: "crew"}}) { nodes { parentId } } }'))["groups"]["nodes"] == [

@@ -15,7 +15,7 @@ mutation ($input: HandoffConversationInput!) {
     __typename
     ... on HandoffPayload {
       handoff {
-        id number reason summary returnPolicy outcome dueAt fromAgent { slug } toAgent { slug } requestedBy
+        id number reason summary returnPolicy outcome deadline fromAgent { slug } toAgent { slug } requestedBy
         conversation { primaryAgent { slug } }
       }
     }
@@ -77,7 +77,7 @@ async def test_a_conversation_is_handed_over_shown_and_asked_back(parley: Parley
     away = (await parley.run(READ, {"id": conversation}))["node"]
     assert (made["fromAgent"], made["toAgent"], made["outcome"]) == ({"slug": "kyra"}, {"slug": "luke"}, None)
     assert made["conversation"] == {"primaryAgent": {"slug": "luke"}}
-    assert made["dueAt"] is not None
+    assert made["deadline"] is not None
     assert away["handoffStack"] == [{"reason": "a bug", "toAgent": {"slug": "luke"}}]
 
     said = (await parley.run(SAY, {"id": conversation, "text": "Thanks. Go back to Kyra, please."}))["sendMessage"]

@@ -15,7 +15,7 @@ mutation ($input: OverrideRoutingInput!) {
   overrideRouting(input: $input) {
     __typename
     ... on RoutingDecisionPayload {
-      decision { outcome rating overrides { nodes { reason overriddenBy agent { slug } } } }
+      routingDecision { outcome rating overrides { nodes { reason overriddenBy agent { slug } } } }
     }
     ... on Refusal { code }
   }
@@ -36,7 +36,7 @@ query ($id: ID!) {
     ... on Conversation {
       primaryAgent { slug }
       handoffs { nodes { outcome outcomeReason } }
-      replies { nodes { status decision { id } contributions { nodes { status agent { slug } } } } }
+      replies { nodes { status routingDecision { id } contributions { nodes { status agent { slug } } } } }
     }
   }
 }
@@ -63,8 +63,8 @@ async def test_another_agent_answers_than_was_selected(parley: Parley) -> None:
     conversation = await start(parley)
     await parley.run(SAY, {"id": conversation, "text": "Where do ferries go?"})
     before = (await parley.run(READ, {"id": conversation}))["node"]
-    decision = before["replies"]["nodes"][0]["decision"]["id"]
-    luke = {"decisionId": decision, "agentId": parley.home.agent_id}
+    decision = before["replies"]["nodes"][0]["routingDecision"]["id"]
+    luke = {"routingDecisionId": decision, "agentId": parley.home.agent_id}
 
     ends = await asyncio.gather(*(override(parley, person=name, **luke) for name in ("Mina", "Omar")))
     after = (await parley.run(READ, {"id": conversation}))["node"]
@@ -74,10 +74,10 @@ async def test_another_agent_answers_than_was_selected(parley: Parley) -> None:
     )
 
     won = next(end for end in ends if end["__typename"] == "RoutingDecisionPayload")
-    (made,) = won["decision"]["overrides"]["nodes"]
+    (made,) = won["routingDecision"]["overrides"]["nodes"]
     assert before["primaryAgent"]["slug"] == "kyra"
     assert sorted(end.get("code", "") for end in ends) == ["", "CONFLICT"]
-    assert (won["decision"]["outcome"], made["agent"]["slug"], made["reason"]) == (
+    assert (won["routingDecision"]["outcome"], made["agent"]["slug"], made["reason"]) == (
         "REDIRECTED", "luke", "She knows it.",
     )  # fmt: skip
     assert after["primaryAgent"]["slug"] == "luke"
@@ -92,9 +92,9 @@ async def test_another_agent_answers_than_was_selected(parley: Parley) -> None:
 
 async def test_an_override_needs_a_reason_an_active_agent_and_the_right(parley: Parley) -> None:
     routed = await parley.run(
-        'mutation { routeMessage(input: {text: "Hi"}) { ... on RoutingDecisionPayload { decision { id } } } }'
+        'mutation { routeMessage(input: {text: "Hi"}) { ... on RoutingDecisionPayload { routingDecision { id } } } }'
     )
-    luke = {"decisionId": routed["routeMessage"]["decision"]["id"], "agentId": parley.home.agent_id}
+    luke = {"routingDecisionId": routed["routeMessage"]["routingDecision"]["id"], "agentId": parley.home.agent_id}
     foreign = to_global(Prefix.AGENT, parley.other.luke.id)
 
     codes = [
@@ -103,7 +103,9 @@ async def test_an_override_needs_a_reason_an_active_agent_and_the_right(parley: 
         (await override(parley, **luke, reason=" "))["code"],
         (await override(parley, **luke, reason="x" * 401))["code"],
         (await override(parley, **(luke | {"agentId": foreign})))["code"],
-        (await override(parley, **(luke | {"decisionId": to_global(Prefix.ROUTING_DECISION, parley.home.id)})))["code"],
+        (await override(parley, **(luke | {"routingDecisionId": to_global(Prefix.ROUTING_DECISION, parley.home.id)})))[
+            "code"
+        ],
     ]
     await parley.run("mutation ($i: ID!) { pauseAgent(input: {agentId: $i}) { __typename } }", {"i": luke["agentId"]})
     codes.append((await override(parley, **luke))["code"])

@@ -29,8 +29,8 @@ mutation ($rule: ID!) {
 TRY = """
 query ($text: String!, $from: ID!, $previous: ID, $variables: JSON) {
   testHandoffRule(text: $text, fromAgentId: $from, previousAgentId: $previous, variables: $variables) {
-    decidedBy toAgent afterWork reason judge values
-    rules { ruleId condition holds fired toAgent reason clauses { clause kind holds confidence reason } }
+    decidedBy toAgentSlug afterWork reason judge values
+    rules { ruleId condition holds fired toAgentSlug reason clauses { clause kind holds confidence reason } }
   }
 }
 """
@@ -107,7 +107,7 @@ async def test_a_rule_may_name_a_group(parley: Parley) -> None:
     assert saved["saveHandoffRule"]["rule"]["toAgent"] is None
     assert both["saveHandoffRule"]["problems"] == [{"path": "toAgentId"}]
     assert none["saveHandoffRule"]["problems"] == [{"path": "toGroupId"}]
-    assert (tried["toAgent"], tried["rules"][0]["fired"]) == ("luke", True)
+    assert (tried["toAgentSlug"], tried["rules"][0]["fired"]) == ("luke", True)
     assert "Luke has least to do" in tried["reason"]
     assert rules == [{"toAgent": None, "toGroup": {"slug": "desk"}}]
     assert (after["decidedBy"], after["rules"]) == ("AFTER_WORK", [])
@@ -133,7 +133,7 @@ async def test_a_trial_tells_which_rule_would_fire_and_why(parley: Parley) -> No
         return (await parley.run(TRY, given, role=Role.ANALYST))["testHandoffRule"]
 
     fires = await tried("The draft is complete.\n\nword_count: 850")
-    assert (fires["decidedBy"], fires["toAgent"], fires["afterWork"]) == ("RULE", "luke", None)
+    assert (fires["decidedBy"], fires["toAgentSlug"], fires["afterWork"]) == ("RULE", "luke", None)
     assert fires["values"] | {"word_count": 850, "min_words": 800, "luke_load": 0} == fires["values"]
     plain, figure = fires["rules"][1]["clauses"]
     assert (plain["kind"], plain["holds"]) == ("PLAIN", True)
@@ -149,7 +149,7 @@ async def test_a_trial_tells_which_rule_would_fire_and_why(parley: Parley) -> No
     assert [rule["fired"] for rule in fires["rules"]] == [False, True]
 
     short = await tried("The draft is complete.", word_count=700)
-    assert (short["decidedBy"], short["afterWork"], short["toAgent"]) == ("AFTER_WORK", "RETURN_TO_USER", None)
+    assert (short["decidedBy"], short["afterWork"], short["toAgentSlug"]) == ("AFTER_WORK", "RETURN_TO_USER", None)
     unknown = await tried("The draft is complete.")
     assert unknown["rules"][1]["holds"] is None
     assert "word_count has no value yet" in unknown["rules"][1]["reason"]

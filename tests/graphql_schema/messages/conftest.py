@@ -29,7 +29,8 @@ SENT = f"""{{ __typename
 SEND = f"mutation ($input: SendAgentMessageInput!) {{ result: sendAgentMessage(input: $input) {SENT} }}"
 BROADCAST = f"mutation ($input: BroadcastAgentMessageInput!) {{ result: broadcastAgentMessage(input: $input) {SENT} }}"
 ACKNOWLEDGE = f"""mutation ($input: AcknowledgeInboxInput!) {{ result: acknowledgeInbox(input: $input) {{ __typename
-  ... on AcknowledgeInboxPayload {{ eventCursor acknowledged unread agent {{ slug unreadCount }} }} {REFUSED} }} }}"""
+  ... on AcknowledgeInboxPayload {{ eventCursor acknowledged unreadCount agent {{ slug unreadCount }} }}
+  {REFUSED} }} }}"""
 INBOX = """query ($slug: String!) { agent(slug: $slug) { unreadCount inbox(first: 100) { nodes {
   unread readAt expired cursor sender { slug } message { id body } } } } }"""
 

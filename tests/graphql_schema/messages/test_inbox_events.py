@@ -141,7 +141,10 @@ async def test_outsiders_are_told_of_nothing(office: PostOffice, connect: Connec
     assert bodies == ["only for luke", "for those of the task", "for all"]
     assert seen[0]["changes"].keys() == {"messageId", "senderId", "channel", "type", "subject"}
     assert seen[1]["changes"]["channel"] == task_channel(task)
-    assert (acknowledged["kind"], acknowledged["changes"]) == ("INBOX_ACKNOWLEDGED", {"acknowledged": 3, "unread": 0})
+    assert (acknowledged["kind"], acknowledged["changes"]) == (
+        "INBOX_ACKNOWLEDGED",
+        {"acknowledged": 3, "unreadCount": 0},
+    )
     assert done["acknowledged"] == 3
     assert first_of_outsider["inboxEntry"]["message"]["body"] == "for all"
     assert refused["payload"][0]["extensions"]["code"] == "FORBIDDEN"
@@ -175,4 +178,4 @@ async def test_nothing_comes_in_before_what_could_be_acknowledged(office: PostOf
 
     assert (between["unreadCount"], between["inbox"]["nodes"]) == (1, [])
     assert [entry["message"]["body"] for entry in inbox["inbox"]["nodes"]] == ["first", "second"]
-    assert (done["acknowledged"], done["unread"]) == (1, 1)
+    assert (done["acknowledged"], done["unreadCount"]) == (1, 1)

@@ -154,7 +154,7 @@ async def test_unread_first_then_newest_and_single_messages_can_be_acknowledged(
     page = (await parley.run(NEWEST_FIRST, secret=await office.key("luke")))["agent"]["inbox"]
     unread = await parley.run(NEWEST_FIRST, {"where": {"unread": {"eq": True}}}, secret=await office.key("luke"))
 
-    assert (done["acknowledged"], done["unread"], again["acknowledged"]) == (2, 2, 0)
+    assert (done["acknowledged"], done["unreadCount"], again["acknowledged"]) == (2, 2, 0)
     assert done["agent"] == {"slug": "luke", "unreadCount": 2}
     assert [(one["message"]["body"], one["unread"]) for one in page["nodes"]] == [
         ("m2", True), ("m0", True), ("m3", False),

@@ -21,7 +21,7 @@ ROUTE = """
 mutation ($input: RouteMessageInput!) {
   routeMessage(input: $input) {
     __typename
-    ... on RoutingDecisionPayload { eventCursor decision { id reason warning selectedAgent { slug } } }
+    ... on RoutingDecisionPayload { eventCursor routingDecision { id reason warning selectedAgent { slug } } }
     ... on InvalidInput { message problems { path } }
     ... on Refusal { code message }
   }
@@ -81,7 +81,7 @@ async def test_sixteen_callers_lose_no_decision_and_make_none_twice(gated: Parle
             key = f"{caller}-{number}"
             twice = await asyncio.gather(*(route(gated, text=text, idempotencyKey=key) for _ in range(2)))
             assert twice[0] == twice[1]
-            made.append(twice[0]["decision"]["id"])
+            made.append(twice[0]["routingDecision"]["id"])
         return made
 
     made = [one for caller in await asyncio.gather(*(call(caller) for caller in range(16))) for one in caller]
@@ -141,8 +141,10 @@ async def test_why_not_and_explanation_read_well(gated: Parley) -> None:
       luke: whyNot(agentId: $luke) { selected explanation }
     } }"""
     known = {"kyra": kyra, "luke": gated.home.agent_id}
-    first = (await gated.run(asked, {"id": decided["decision"]["id"], **known}, role=Role.ANALYST))["routingDecision"]
-    second = (await gated.run(asked, {"id": without["decision"]["id"], **known}))["routingDecision"]
+    first = (await gated.run(asked, {"id": decided["routingDecision"]["id"], **known}, role=Role.ANALYST))[
+        "routingDecision"
+    ]
+    second = (await gated.run(asked, {"id": without["routingDecision"]["id"], **known}))["routingDecision"]
 
     assert first["explanation"].startswith("Luke answers. Luke has the best score, 0.9")
     assert [node["agent"]["slug"] for node in first["candidates"]["nodes"]] == ["luke", "kyra"]
@@ -164,7 +166,7 @@ async def test_why_not_of_nobody_leaves_the_decision_readable(gated: Parley) -> 
     asked = "query ($id: ID!, $who: ID!) { routingDecision(id: $id) { reason whyNot(agentId: $who) { place } } }"
 
     for who, code in ((to_global(Prefix.AGENT, gated.other.luke.id), "NOT_FOUND"), ("luke", "INVALID_INPUT")):
-        answer = await gated.post(asked, {"id": decided["decision"]["id"], "who": who})
+        answer = await gated.post(asked, {"id": decided["routingDecision"]["id"], "who": who})
         assert answer.json()["data"] == {"routingDecision": {"reason": "SKILL_MATCH", "whyNot": None}}
         [error] = answer.json()["errors"]
         assert (error["path"], error["extensions"]["code"]) == (["routingDecision", "whyNot"], code)
@@ -173,10 +175,10 @@ async def test_why_not_of_nobody_leaves_the_decision_readable(gated: Parley) -> 
 async def test_default_agent_and_every_rating_are_read_with_a_decision(gated: Parley) -> None:
     decided = await route(gated, text="A code review, please")
     rate = """mutation ($id: ID!, $stars: Int!, $rater: String!, $why: String!) {
-      rateResponse(input: {decisionId: $id, stars: $stars, rater: $rater, comment: $why}) { __typename }
+      rateResponse(input: {routingDecisionId: $id, stars: $stars, rater: $rater, comment: $why}) { __typename }
     }"""
     for stars, rater, why in ((5, "eva", "First."), (1, "max", "Too late."), (4, "eva", "To the point.")):
-        known = {"id": decided["decision"]["id"], "stars": stars, "rater": rater, "why": why}
+        known = {"id": decided["routingDecision"]["id"], "stars": stars, "rater": rater, "why": why}
         await gated.run(rate, known, role=Role.INTEGRATOR)
 
     asked = """query ($id: ID!) { routingDecision(id: $id) {
@@ -185,7 +187,7 @@ async def test_default_agent_and_every_rating_are_read_with_a_decision(gated: Pa
         nodes { stars comment ratedBy agent { slug } } aggregates { stars { mean } }
       }
     } routingDecisions(where: {ratings: {some: {stars: {lte: 2}}}}) { totalCount } }"""
-    found = await gated.run(asked, {"id": decided["decision"]["id"]}, role=Role.ANALYST)
+    found = await gated.run(asked, {"id": decided["routingDecision"]["id"]}, role=Role.ANALYST)
 
     kyra = to_global(Prefix.AGENT, gated.home.kyra.id)
     assert found["routingDecision"] == {
@@ -210,10 +212,26 @@ async def test_router_that_keeps_the_current_agent_says_so(gated: Parley) -> Non
     kept = await route(gated, text="A code review, please", currentAgentId=luke)
     asked = "query ($id: ID!, $a: ID!) { routingDecision(id: $id) { explanation whyNot(agentId: $a) { explanation } } }"
 
-    found = (await gated.run(asked, {"id": kept["decision"]["id"], "a": kyra}))["routingDecision"]
+    found = (await gated.run(asked, {"id": kept["routingDecision"]["id"], "a": kyra}))["routingDecision"]
 
     assert found["explanation"].startswith("Luke answers. Luke has the conversation, and its skills match: ")
     assert "Luke had the conversation" in found["whyNot"]["explanation"]
+
+
+@pytest.mark.parametrize("seconds", [-0.001, 2_147_484, 1e308])
+async def test_an_answer_takes_no_time_that_cannot_be_kept(gated: Parley, seconds: float) -> None:
+    decided = await route(gated, text="A code review of the parser")
+    told = """mutation ($id: ID!, $seconds: Float!) {
+      recordRoutingOutcome(input: {routingDecisionId: $id, outcome: ANSWERED, responseSeconds: $seconds}) {
+        ... on InvalidInput { problems { path message } }
+      }
+    }"""
+
+    answer = await gated.run(told, {"id": decided["routingDecision"]["id"], "seconds": seconds})
+
+    problem = {"path": "responseSeconds", "message": "must be 0 to 2,147,483"}
+    assert answer["recordRoutingOutcome"] == {"problems": [problem]}
+    assert await gated.value("select outcome from routing_decision where team_id = $1", gated.home.id) is None
 
 
 async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
@@ -221,14 +239,22 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
     other = await route(gated, text="@kyra review the parser code", conversationId="conversation_" + "a" * 32)
     which = {"luke": gated.home.agent_id, "conversation": "conversation_" + "a" * 32}
     rated = """mutation ($id: ID!) {
-      rateResponse(input: {decisionId: $id, stars: 4}) { ... on RoutingDecisionPayload { decision { rating } } }
-      recordRoutingOutcome(input: {decisionId: $id, outcome: ANSWERED, actualCostUsd: 0.125, responseMs: 900}) {
-        ... on RoutingDecisionPayload { decision { outcome actualCost responseMs } }
+      rateResponse(input: {routingDecisionId: $id, stars: 4}) {
+        ... on RoutingDecisionPayload { routingDecision { rating } }
+      }
+      recordRoutingOutcome(
+        input: {routingDecisionId: $id, outcome: ANSWERED, actualCostUsd: 0.125, responseSeconds: 0.9}
+      ) {
+        ... on RoutingDecisionPayload { routingDecision { outcome actualCost responseSeconds } }
       }
     }"""
-    known = await gated.run(rated, {"id": review["decision"]["id"]}, role=Role.INTEGRATOR)
-    assert known["rateResponse"]["decision"] == {"rating": 0.75}
-    assert known["recordRoutingOutcome"]["decision"] == {"outcome": "ANSWERED", "actualCost": 0.125, "responseMs": 900}
+    known = await gated.run(rated, {"id": review["routingDecision"]["id"]}, role=Role.INTEGRATOR)
+    assert known["rateResponse"]["routingDecision"] == {"rating": 0.75}
+    assert known["recordRoutingOutcome"]["routingDecision"] == {
+        "outcome": "ANSWERED",
+        "actualCost": 0.125,
+        "responseSeconds": 0.9,
+    }
 
     found = {
         '{queryWords: {match: "code review"}}': [review, other],
@@ -239,19 +265,19 @@ async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
         "{conversationId: {eq: $conversation}}": [other],
         "{reason: {eq: USER_MENTION}, confidence: {eq: 1}}": [other],
         "{rating: {gte: 0.75}, outcome: {eq: ANSWERED}, actualCost: {gt: 0.1}}": [review],
-        "{tier: {eq: 2}, tierOverrideReason: {isNull: false}, complexity: {lt: 3}}": [review],
+        "{tier: {eq: 2}, tierOverrideReason: {isNull: false}, complexityOverall: {lt: 3}}": [review],
         "{selectedAgentId: {eq: $luke}, mode: {eq: GATE}, strategy: {eq: TOP_1}, fallbackUsed: {eq: false}}": [review],
         '{threshold: {eq: 0.6}, skillFloor: {eq: 0.35}, createdAt: {gt: "-P1D"}}': [review, other],
     }
     for where, expected in found.items():
         asked = {name: value for name, value in which.items() if f"${name}" in where}
         nodes = (await gated.run(_finding(where), asked, role=Role.ANALYST))["routingDecisions"]["nodes"]
-        assert [node["id"] for node in nodes] == [one["decision"]["id"] for one in expected], where
+        assert [node["id"] for node in nodes] == [one["routingDecision"]["id"] for one in expected], where
 
 
 async def test_both_exits_and_every_page_show_the_same(gated: Parley) -> None:
     texts = ("A code review, please", "@kyra hello", "What is the capital of France?")
-    made = [(await route(gated, text=text))["decision"]["id"] for text in texts]
+    made = [(await route(gated, text=text))["routingDecision"]["id"] for text in texts]
     leaves = [
         name
         for name, field in schema._schema.type_map["RoutingDecision"].fields.items()  # type: ignore[attr-defined]
@@ -281,7 +307,7 @@ async def test_both_exits_and_every_page_show_the_same(gated: Parley) -> None:
 
 async def test_every_logged_column_filters_orders_and_pages(gated: Parley) -> None:
     texts = ("A code review, please", "@kyra " + "x" * 9_994, "What is the capital of France?")
-    made = {(await route(gated, text=text))["decision"]["id"] for text in texts}
+    made = {(await route(gated, text=text))["routingDecision"]["id"] for text in texts}
     types: Any = schema._schema.type_map
     logged = [
         name
@@ -335,7 +361,7 @@ async def test_policy_is_versioned_and_refuses_what_makes_no_sense(gated: Parley
         assert (await change(**input))["problems"] == [{"path": path}], input
     assert (await change(role=Role.INTEGRATOR, threshold=0.1))["code"] == "FORBIDDEN"
     kept = "query ($id: ID!) { routingDecision(id: $id) { policy { version } } routingPolicy { version } }"
-    answer = await gated.run(kept, {"id": before["decision"]["id"]})
+    answer = await gated.run(kept, {"id": before["routingDecision"]["id"]})
     assert answer == {"routingDecision": {"policy": {"version": 1}}, "routingPolicy": {"version": 2}}
     assert await gated.value("select count(*) from event where kind = 'routing.policy_changed'") == 1
 
@@ -366,8 +392,8 @@ async def test_stream_tells_of_decisions_and_of_fallbacks_alone(gated: Parley, c
     decided = await route(gated, text="A code review, please")
     fallen = await route(gated, text="What is the capital of France?")
     await gated.run(
-        "mutation ($id: ID!) { rateResponse(input: {decisionId: $id, stars: 2}) { __typename } }",
-        {"id": decided["decision"]["id"]},
+        "mutation ($id: ID!) { rateResponse(input: {routingDecisionId: $id, stars: 2}) { __typename } }",
+        {"id": decided["routingDecision"]["id"]},
     )
 
     async with connect() as client:
@@ -386,4 +412,4 @@ async def test_stream_tells_of_decisions_and_of_fallbacks_alone(gated: Parley, c
     assert seen["all"][-2:] == ["ROUTING_FELL_BACK", "ROUTING_RATED"]
     assert seen["fallbacks"] == ["ROUTING_FELL_BACK"]
     assert seen["luke"][-1:] == ["ROUTING_RATED"]
-    assert fallen["decision"]["warning"].startswith("No agent matches")
+    assert fallen["routingDecision"]["warning"].startswith("No agent matches")

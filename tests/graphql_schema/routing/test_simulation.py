@@ -28,7 +28,7 @@ ALL = """{ simulateRouting(%s) {
   replayed capped flips flipShare selectionsChanged fallbacksBefore fallbacksAfter leftOut { reason decisions }
   agents { agentId slug name firstBefore firstAfter net selectedBefore selectedAfter answerCost }
   cost { before after } ratings { kept { count mean } flipped { count mean } newChoice { count mean } }
-  examples { decisionId query cause signal difference explanation
+  examples { routingDecisionId query cause signal difference explanation
     before { slug fallback scoreBefore scoreAfter signals { skillMatch } } after { slug scoreBefore scoreAfter } }
 } }"""
 
@@ -66,7 +66,7 @@ async def test_analyst_sees_what_other_weights_would_change(parley: Parley) -> N
     }
     assert found["examples"] == [
         {
-            "decisionId": to_global(Prefix.ROUTING_DECISION, decisions.made[2].id), "query": "question 3",
+            "routingDecisionId": to_global(Prefix.ROUTING_DECISION, decisions.made[2].id), "query": "question 3",
             "cause": "WEIGHTS", "signal": "LOAD_BALANCE", "difference": 0.42,
             "explanation": "Luke instead of Kyra: load balance made the difference, by 0.42.",
             "before": {

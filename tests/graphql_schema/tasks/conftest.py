@@ -44,7 +44,7 @@ TASK_PAYLOAD = """... on TaskPayload {
 PAYLOADS = {
     "ToolCall": "... on ToolCallPayload { toolCall { id name createdTask { id } } task { status } }",
     "DeadLetter": """... on DeadLetterPayload {
-      deadLetter { id state note resolvedBy } replay: task { id title status }
+      deadLetter { id status note resolvedBy } replay: task { id title status }
     }""",
 }
 Do = Callable[..., Awaitable[Any]]
@@ -88,7 +88,7 @@ def do(work: Parley) -> Do:
     """Any other mutation: its name and its input; answers the result with the task."""
 
     async def call(name: str, role: Role = Role.AGENT, /, **given: Any) -> Any:
-        kind = name[0].upper() + name[1:] + "Input" if name not in {"cancelTask", "retryTask"} else "TaskInput"
+        kind = name[0].upper() + name[1:] + "Input"
         payload = next((text for verb, text in PAYLOADS.items() if verb in name), TASK_PAYLOAD)
         document = f"""mutation ($input: {kind}!) {{ {name}(input: $input) {{ __typename {payload}
           ... on Refusal {{ code message }} ... on InvalidInput {{ problems {{ path message }} }} }} }}"""

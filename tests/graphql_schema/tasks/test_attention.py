@@ -16,7 +16,7 @@ mutation ($input: AskPersonInput!) {
   askPerson(input: $input) {
     __typename
     ... on AskPersonPayload {
-      eventCursor task { status waitingFor } attentionItem { id state answer holdsTask agent { slug } }
+      eventCursor task { status waitingFor } attentionItem { id status answer holdsTask agent { slug } }
     }
     ... on Refusal { code message }
     ... on InvalidInput { problems { path } }
@@ -27,9 +27,9 @@ ANSWER = """
 mutation ($input: AnswerAttentionInput!) {
   answerAttention(input: $input) {
     __typename
-    ... on AttentionPayload { attentionItem { state option answer closedBy task { status waitingFor } } }
+    ... on AttentionPayload { attentionItem { status option answer closedBy task { status waitingFor } } }
     ... on Refusal { code message }
-    ... on AlreadyAnswered { state answeredBy option answer }
+    ... on AlreadyAnswered { status answeredBy option answer }
     ... on InvalidInput { problems { path } }
     ... on Forbidden { permission }
   }
@@ -47,7 +47,7 @@ query ($where: AttentionItemFilter) {
   attention(where: $where) {
     totalCount
     nodes {
-      id kind state title options assignee deadline defaultAnswer task { title } deadLetter { state } agent { slug }
+      id kind status title options assignee deadline defaultAnswer task { title } deadLetter { status } agent { slug }
       budget { scope } conversation { id } collaboration { id }
       history { nodes { action actor note } }
     }
@@ -58,7 +58,7 @@ FAIL = "mutation ($input: FailTaskInput!) { failTask(input: $input) { __typename
 FOLLOW = """
 subscription ($after: Cursor) {
   attentionEvents(after: $after) {
-    __typename ... on Event { kind actor attentionItem { id state answer } }
+    __typename ... on Event { kind actor attentionItem { id status answer } }
     ... on CaughtUp { cursor }
   }
 }
@@ -84,7 +84,7 @@ async def test_an_agent_of_ones_own_asks_waits_and_goes_on(
     item = asked["attentionItem"]["id"]
     nothing = await claim()
     assigned = await work.run(ASSIGN, {"input": {"attentionId": item, "assignee": "Mina", "note": "she knows"}})
-    (seen,) = (await work.run(QUEUE, {"where": {"state": {"eq": "OPEN"}, "assignee": {"eq": "Mina"}}}))["attention"][
+    (seen,) = (await work.run(QUEUE, {"where": {"status": {"eq": "OPEN"}, "assignee": {"eq": "Mina"}}}))["attention"][
         "nodes"
     ]
     own = (await work.run(QUEUE, {}, role=Role.AGENT))["attention"]["totalCount"]
@@ -101,7 +101,7 @@ async def test_an_agent_of_ones_own_asks_waits_and_goes_on(
 
     assert asked["task"] == {"status": "PENDING", "waitingFor": 1}
     assert asked["attentionItem"] == {
-        "id": item, "state": "OPEN", "answer": None, "holdsTask": True, "agent": {"slug": "luke"},
+        "id": item, "status": "OPEN", "answer": None, "holdsTask": True, "agent": {"slug": "luke"},
     }  # fmt: skip
     assert nothing["task"] is None
     assert assigned["assignAttention"]["attentionItem"] == {"assignee": "Mina"}
@@ -110,13 +110,13 @@ async def test_an_agent_of_ones_own_asks_waits_and_goes_on(
         ("OPENED", ""), ("ASSIGNED", "Mina. she knows"),
     ]  # fmt: skip
     assert said["attentionItem"] == {
-        "state": "ANSWERED", "option": None, "answer": "Spain.", "closedBy": "Mina",
+        "status": "ANSWERED", "option": None, "answer": "Spain.", "closedBy": "Mina",
         "task": {"status": "PENDING", "waitingFor": 0},
     }  # fmt: skip
     assert (known["attentionItem"]["answer"], known["task"]["status"]) == ("Spain.", "IN_PROGRESS")
     assert [one["kind"] for one in told] == ["ATTENTION_ASSIGNED", "ATTENTION_ANSWERED"]
     assert told[1]["actor"] == "Mina"
-    assert told[1]["attentionItem"] == {"id": item, "state": "ANSWERED", "answer": "Spain."}
+    assert told[1]["attentionItem"] == {"id": item, "status": "ANSWERED", "answer": "Spain."}
 
 
 async def test_of_two_people_one_wins_and_the_other_is_told(work: Parley) -> None:
@@ -131,7 +131,7 @@ async def test_of_two_people_one_wins_and_the_other_is_told(work: Parley) -> Non
     won, lost = sorted(ends, key=lambda end: end["__typename"], reverse=True)
     kept = won["attentionItem"]
     assert (won["__typename"], lost["__typename"]) == ("AttentionPayload", "AlreadyAnswered")
-    assert (lost["state"], lost["answeredBy"], lost["option"]) == ("ANSWERED", kept["closedBy"], kept["option"])
+    assert (lost["status"], lost["answeredBy"], lost["option"]) == ("ANSWERED", kept["closedBy"], kept["option"])
     assert assigned["assignAttention"]["code"] == "ALREADY_ANSWERED"
 
 
@@ -152,15 +152,15 @@ async def test_a_dead_letter_and_a_budget_are_decided_from_the_queue(work: Parle
         "mutation ($id: ID!) { discardDeadLetter(input: {deadLetterId: $id}) { __typename } }",
         {"id": (await work.run("{ deadLetters { nodes { id } } }"))["deadLetters"]["nodes"][0]["id"]},
     )
-    budget = (await work.run("{ team { dayBudget { cap } } deadLetters { nodes { state note } } }")) | {}
+    budget = (await work.run("{ team { dayBudget { cap } } deadLetters { nodes { status note } } }")) | {}
 
     assert (refused["__typename"], refused["permission"]) == ("Forbidden", "CONFIGURE_TEAM")
     assert queue["BUDGET_RAISE"]["budget"] == {"scope": "TEAM_DAY"}
     assert raised["attentionItem"]["option"] == "raise"
-    assert replayed["attentionItem"]["state"] == "ANSWERED"
+    assert replayed["attentionItem"]["status"] == "ANSWERED"
     assert late["discardDeadLetter"]["__typename"] == "Conflict"
     assert budget["team"]["dayBudget"]["cap"] == 40
-    assert budget["deadLetters"]["nodes"] == [{"state": "REPLAYED", "note": "Once more."}]
+    assert budget["deadLetters"]["nodes"] == [{"status": "REPLAYED", "note": "Once more."}]
 
 
 async def test_who_may_not_is_refused_and_nothing_changes(work: Parley, delegate: Do, claim: Do) -> None:

@@ -23,7 +23,7 @@ query ($id: ID!) {
   task(id: $id) {
     title status type priority depth onBehalfOf progress result output resultArtifacts tokensUsed cost attemptsMade
     creator { slug } assignee { slug tasks(where: {status: {eq: COMPLETED}}) { totalCount } }
-    parent { id } subtasks { nodes { title status parent { title } } } tree { totalCount }
+    parent { id } subtasks { nodes { title status parent { title } root { id } } } root { id } tree { totalCount }
     attempts { nodes { number outcome cost agent { slug } toolCalls { nodes { name } } } }
     toolCalls { nodes { name arguments result createdTask { title } } }
     budget { scope cap reserved spent remaining closedAt }
@@ -66,7 +66,9 @@ async def test_whole_life_of_a_task_is_told_and_read(work: Parley, delegate: Do,
         "onBehalfOf": "integrator key", "progress": "halfway", "result": "Valkey.", "output": {"winner": "valkey"},
         "resultArtifacts": ["file:report.md"], "tokensUsed": 900, "cost": 0.03, "attemptsMade": 1,
         "creator": {"slug": "kyra"}, "assignee": {"slug": "luke", "tasks": {"totalCount": 1}}, "parent": None,
-        "subtasks": {"nodes": [{"title": "Sub", "status": "CANCELLED", "parent": {"title": "Compare caches"}}]},
+        "subtasks": {"nodes": [{"title": "Sub", "status": "CANCELLED", "parent": {"title": "Compare caches"},
+                                "root": {"id": task}}]},
+        "root": {"id": task},
         "tree": {"totalCount": 2},
         "attempts": {"nodes": [{"number": 1, "outcome": "COMPLETED", "cost": 0.03, "agent": {"slug": "luke"},
                                 "toolCalls": {"nodes": [{"name": "delegate_task"}]}}]},
@@ -182,7 +184,7 @@ async def test_failure_dead_letter_replay_and_discard(work: Parley, delegate: Do
                           errorCode="NO_ACCESS", mayPass=False, costUsd=0.01)  # fmt: skip
         assert (failed["task"]["status"], failed["task"]["errorCode"]) == ("FAILED", "NO_ACCESS")
     listed = await work.run(
-        "{ deadLetters(where: {state: {eq: OPEN}}) { nodes { id reason task { title cost } } } }", role=Role.OPERATOR
+        "{ deadLetters(where: {status: {eq: OPEN}}) { nodes { id reason task { title cost } } } }", role=Role.OPERATOR
     )
     first, second = listed["deadLetters"]["nodes"]
     assert first["reason"] == "NO_ACCESS: No access."
@@ -192,10 +194,10 @@ async def test_failure_dead_letter_replay_and_discard(work: Parley, delegate: Do
     twice = await do("discardDeadLetter", Role.OPERATOR, deadLetterId=first["id"])
 
     assert replayed["deadLetter"] | {"id": ""} == {
-        "id": "", "state": "REPLAYED", "note": "fixed", "resolvedBy": "operator key",
+        "id": "", "status": "REPLAYED", "note": "fixed", "resolvedBy": "operator key",
     }  # fmt: skip
     assert (replayed["replay"]["title"], replayed["replay"]["status"]) == ("first, again", "PENDING")
-    assert (discarded["deadLetter"]["state"], discarded["replay"]) == ("DISCARDED", None)
+    assert (discarded["deadLetter"]["status"], discarded["replay"]) == ("DISCARDED", None)
     assert twice["__typename"] == "Conflict"
     assert (await claim())["task"]["title"] == "first, again"
 

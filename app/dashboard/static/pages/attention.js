@@ -9,7 +9,7 @@ import { detail } from './attention/detail.js';
 import { KINDS, QUERY, STREAM } from './attention/query.js';
 
 const TABS = [['open', 'Open'], ['closed', 'Closed'], ['all', 'All']];
-const STATES = { open: { state: { eq: 'OPEN' } }, closed: { state: { ne: 'OPEN' } } };
+const STATES = { open: { status: { eq: 'OPEN' } }, closed: { status: { ne: 'OPEN' } } };
 const CLOSED = { ATTENTION_ANSWERED: 'answered', ATTENTION_EXPIRED: 'Nobody answered in time', ATTENTION_WITHDRAWN: 'Nobody needs the answer any more' };
 
 /** Somebody else closed what this window has open: say who, and what they said. */
@@ -61,8 +61,8 @@ function row(item, page) {
   const here = item.id === page.query.item;
   return h('li', { key: item.id, class: ['row', here && 'is-here'] },
     h('a', { class: 'row-link row-text', href: to('/attention', {}, { ...page.query, item: item.id }), 'aria-current': here ? 'true' : null }, cut(item.title, 140)),
-    h('span', { class: 'row-meta' }, status(item.state, { text: words(item.kind), tone: item.state === 'OPEN' ? 'wait' : 'calm' }),
+    h('span', { class: 'row-meta' }, status(item.status, { text: words(item.kind), tone: item.status === 'OPEN' ? 'wait' : 'calm' }),
       item.agent && h('span', null, item.agent.name),
-      item.state === 'OPEN' ? item.deadline && h('span', null, 'due ', countdown(item.deadline, page.redraw)) : h('span', null, `${words(item.state).toLowerCase()}${item.closedBy ? ` by ${item.closedBy}` : ''}`),
+      item.status === 'OPEN' ? item.deadline && h('span', null, 'due ', countdown(item.deadline, page.redraw)) : h('span', null, `${words(item.status).toLowerCase()}${item.closedBy ? ` by ${item.closedBy}` : ''}`),
       item.assignee && h('span', null, `for ${item.assignee}`), time(item.createdAt)));
 }

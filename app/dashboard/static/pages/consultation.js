@@ -16,16 +16,16 @@ const TASK = '{ id title status }';
 
 const QUERY = `query Consultation($id: ID!) {
   consultation(id: $id) {
-    id question reason urgency context status chosenBecause suggestionFollowed escalationReason loopDetected depth exchangeCount tokens cost
-    responseSeconds outcome successful summary rating lessons onBehalfOf createdAt finishedAt
+    id question reason urgency context status chosenBecause suggestionFollowed escalationReason loopDetected depth exchangeCount tokensUsed cost
+    responseSeconds outcome successful summary rating lessons onBehalfOf createdAt endedAt
     requester ${AGENT} specialist ${AGENT} suggestedAgent ${AGENT} task ${TASK} askingTask ${TASK}
     routingDecision { id explanation } memory { id text }
     exchanges(last: 60) { totalCount nodes {
-      id number kind author content additionalContext references nextSteps contextPackage createdAt fromAgent ${AGENT} toAgent ${AGENT} task ${TASK}
-      uses(first: 8) { nodes { id phase tokens cost } }
+      id number kind author content additionalContext references suggestedNextSteps contextPackage createdAt fromAgent ${AGENT} toAgent ${AGENT} task ${TASK}
+      uses(first: 8) { nodes { id phase tokensUsed cost } }
     } }
-    uses(last: 100) { nodes { id phase tokens cost } }
-    loops(last: 10) { nodes { id kind description evidence resolution notes detectedAt } }
+    uses(last: 100) { nodes { id phase tokensUsed cost } }
+    loops(last: 10) { nodes { id kind description evidence resolution note detectedAt } }
   }
   attention(first: 5, where: { consultationId: { eq: $id } }, orderBy: [{ field: CREATED_AT, direction: DESC }]) { nodes { ${ITEM} } }
   ${CHOICES}

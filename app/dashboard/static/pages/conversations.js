@@ -15,7 +15,7 @@ const QUERY = `query Conversations($where: ConversationFilter, $after: Cursor) {
   conversations(first: 30, after: $after, where: $where, orderBy: [{ field: UPDATED_AT, direction: DESC }]) {
     totalCount pageInfo { hasNextPage endCursor }
     nodes {
-      id title status userName lastNumber updatedAt primaryAgent { id name }
+      id title status userName messageCount updatedAt primaryAgent { id name }
       running: replies(first: 1, where: { status: { in: [PENDING, RUNNING] } }) { totalCount }
       newest: messages(last: 1) { nodes { id authorName text } }
     }
@@ -74,7 +74,7 @@ const COLUMNS = [
   { name: 'Status', value: (one) => (one.running.totalCount ? status('RUNNING', { text: 'Answering' }) : status(one.status, { tone: one.status === 'OPEN' ? 'good' : 'calm' })) },
   { name: 'Has it', value: (one) => agentLink(one.primaryAgent) },
   { name: 'User', value: (one) => one.userName },
-  { name: 'Messages', align: 'end', value: (one) => one.lastNumber },
+  { name: 'Messages', align: 'end', value: (one) => one.messageCount },
   { name: 'Changed', align: 'end', value: (one) => time(one.updatedAt) },
 ];
 

@@ -8,13 +8,13 @@ import { to } from '../router.js';
 import { detail, dialogs, LETTER } from './dead_letters/detail.js';
 
 const TABS = [['open', 'Open'], ['resolved', 'Resolved'], ['all', 'All']];
-const WHERE = { open: { state: { eq: 'OPEN' } }, resolved: { state: { ne: 'OPEN' } }, all: null };
+const WHERE = { open: { status: { eq: 'OPEN' } }, resolved: { status: { ne: 'OPEN' } }, all: null };
 
 const QUERY = `query DeadLetters($where: DeadLetterFilter, $letter: ID!, $open: Boolean!, $after: Cursor) {
-  waiting: deadLetters(first: 1, where: { state: { eq: OPEN } }) { totalCount }
+  waiting: deadLetters(first: 1, where: { status: { eq: OPEN } }) { totalCount }
   deadLetters(first: 30, after: $after, where: $where, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     totalCount pageInfo { hasNextPage endCursor }
-    nodes { id state reason createdAt resolvedBy task { id title assignee { id name } } }
+    nodes { id status reason createdAt resolvedBy task { id title assignee { id name } } }
   }
   letter: node(id: $letter) @include(if: $open) { ... on DeadLetter { ${LETTER} } }
   ${CHOICES}
@@ -62,5 +62,5 @@ function row(letter, page) {
   return h('li', { key: letter.id, class: ['row', here && 'is-here'] },
     h('a', { class: 'row-link row-text', href: to('/dead-letters', {}, { ...page.query, letter: letter.id }), 'aria-current': here ? 'true' : null }, cut(letter.task.title, 120)),
     h('p', { class: 'small quiet' }, cut(letter.reason, 140)),
-    h('span', { class: 'row-meta' }, status(letter.state, { tone: letter.state === 'OPEN' ? 'bad' : letter.state === 'REPLAYED' ? 'good' : 'calm', text: words(letter.state) }), agentLink(letter.task.assignee), letter.resolvedBy && `by ${letter.resolvedBy}`, time(letter.createdAt)));
+    h('span', { class: 'row-meta' }, status(letter.status, { tone: letter.status === 'OPEN' ? 'bad' : letter.status === 'REPLAYED' ? 'good' : 'calm', text: words(letter.status) }), agentLink(letter.task.assignee), letter.resolvedBy && `by ${letter.resolvedBy}`, time(letter.createdAt)));
 }

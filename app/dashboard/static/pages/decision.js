@@ -1,7 +1,7 @@
 // One routing decision: who was weighed, by what, who was taken and why, and what became of it.
 
 import { h } from '../dom.js';
-import { cut, money, words } from '../format.js';
+import { cut, duration, money, words } from '../format.js';
 import { agentLink, badge, bar, button, card, copyId, empty, facts, foldedProse, linkButton, status, time } from '../parts.js';
 import { endQuestions, questionOf } from '../question.js';
 import { to } from '../router.js';
@@ -16,8 +16,8 @@ const QUERY = `query Decision($id: ID!) {
   routingDecision(id: $id) {
     id query createdAt mode reason strategy askedStrategy k threshold skillFloor confidence fallbackUsed ensembleAllowed
     explanation warning conversationId embedder
-    complexity complexityLength complexitySteps complexityConstraints complexityReasoning complexityTechnicalDepth
-    suggestedTier tier tierOverrideReason model estimatedCost actualCost routerLatencyMs gateLatencyMs responseMs outcome rating
+    complexity { overall length steps constraints reasoning technicalDepth }
+    suggestedTier tier tierOverrideReason model estimatedCost actualCost routerLatencyMs gateLatencyMs responseSeconds outcome rating
     currentAgent { id name } selectedAgent { id name } selectedAgents { id name }
     policy { id version weights { ${SIGNALS.map(({ name }) => name).join(' ')} } }
     candidates(first: 100, orderBy: [{ field: PLACE }]) { totalCount nodes {
@@ -32,7 +32,7 @@ const STREAM = `subscription Decision($after: Cursor) {
   routingEvents(after: $after) { __typename ... on Event { cursor changes } ... on CaughtUp { cursor } ... on Gap { cursor } }
 }`;
 
-const DIMENSIONS = [['Length', 'complexityLength'], ['Steps', 'complexitySteps'], ['Constraints', 'complexityConstraints'], ['Reasoning', 'complexityReasoning'], ['Technical depth', 'complexityTechnicalDepth']];
+const DIMENSIONS = [['Length', 'length'], ['Steps', 'steps'], ['Constraints', 'constraints'], ['Reasoning', 'reasoning'], ['Technical depth', 'technicalDepth']];
 
 export default {
   name: 'decision',
@@ -46,7 +46,7 @@ export default {
     query: QUERY,
     variables: { id: params.id },
     stream: can('READ_EVENTS') ? STREAM : null,
-    reloads: (event) => event.changes.decisionId === params.id,
+    reloads: (event) => event.changes.routingDecisionId === params.id,
   }),
 
   view({ routingDecision: decision, agents }, page) {
@@ -84,7 +84,7 @@ function outcome(decision) {
     ['Rating', decision.rating === null ? 'nobody rated' : `${stars(decision.rating)} of 5`],
     ['Confidence', decision.confidence.toFixed(3)],
     ['Time to decide', decision.gateLatencyMs === null ? ms(decision.routerLatencyMs) : `${ms(decision.routerLatencyMs)}, gate ${ms(decision.gateLatencyMs)}`],
-    ['Time to answer', ms(decision.responseMs)],
+    ['Time to answer', duration(decision.responseSeconds)],
     ['Cost', decision.actualCost === null ? 'not told yet' : money(decision.actualCost)],
     ['Estimated', money(decision.estimatedCost)],
     ['Model', `${decision.model}, tier ${decision.tier}`],
@@ -93,8 +93,8 @@ function outcome(decision) {
 
 function complexity(decision) {
   const other = decision.tier !== decision.suggestedTier;
-  return card({ title: 'Complexity', subtitle: `${decision.complexity.toFixed(1)} of 10 suggests tier ${decision.suggestedTier}` },
-    h('div', { class: 'bars' }, DIMENSIONS.map(([title, name]) => h('div', { key: name }, bar(decision[name] / 10, { label: title, value: decision[name].toFixed(1), tone: 'busy' })))),
+  return card({ title: 'Complexity', subtitle: `${decision.complexity.overall.toFixed(1)} of 10 suggests tier ${decision.suggestedTier}` },
+    h('div', { class: 'bars' }, DIMENSIONS.map(([title, name]) => h('div', { key: name }, bar(decision.complexity[name] / 10, { label: title, value: decision.complexity[name].toFixed(1), tone: 'busy' })))),
     other && h('p', { class: 'notice tone-wait tier-note' }, `Tier ${decision.tier} was taken: ${decision.tierOverrideReason ?? 'no reason was given'}`));
 }
 

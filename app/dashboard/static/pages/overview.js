@@ -26,7 +26,7 @@ const QUERY = `query Overview($since: Moment!, $feed: Int!, $mayRead: Boolean!) 
       today: trackRecord(since: $since) { attemptCost toolCalls workSeconds tasksCompleted }
     }
   }
-  attention(first: 5, where: { state: { eq: OPEN } }, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
+  attention(first: 5, where: { status: { eq: OPEN } }, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     totalCount nodes { id kind title createdAt deadline agent { id name } }
   }
   collaborationSessions(first: 5, orderBy: [{ field: CREATED_AT, direction: DESC }]) {

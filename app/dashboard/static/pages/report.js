@@ -11,7 +11,7 @@ const ENDINGS = [['md', 'Markdown'], ['html', 'HTML'], ['json', 'JSON']];
 
 const QUERY = `query Report($id: ID!) {
   report(id: $id) {
-    id title type status format createdAt finishedAt parameters requiredSections missingSections problems onBehalfOf
+    id title type status format createdAt endedAt parameters requiredSections missingSections problems onBehalfOf
     sections { position name title kind content }
     assignee { id name } requester { id name } task ${TASK} repairTask ${TASK}
     routingDecision { id explanation } memory { id text }
@@ -61,7 +61,7 @@ function head(report, page) {
       ['Written by', agentLink(report.assignee)],
       ['Asked for by', report.requester ? agentLink(report.requester) : report.onBehalfOf],
       ['Created', time(report.createdAt)],
-      ['Took', report.finishedAt && duration((new Date(report.finishedAt) - new Date(report.createdAt)) / 1000)],
+      ['Took', report.endedAt && duration((new Date(report.endedAt) - new Date(report.createdAt)) / 1000)],
       ['Cost', money(Number(report.task.cost) + Number(report.repairTask?.cost ?? 0))],
       ['Format', words(report.format)],
     ]));

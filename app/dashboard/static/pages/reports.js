@@ -15,7 +15,7 @@ const TYPES = ['ACTION_PLAN', 'CODE_REVIEW', 'COMPARISON', 'DATA_ANALYSIS', 'PER
 const QUERY = `query Reports($where: ReportFilter, $after: Cursor) {
   reports(first: 30, after: $after, where: $where, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     totalCount pageInfo { hasNextPage endCursor }
-    nodes { id title type status format createdAt finishedAt problems assignee { id name } requester { id name } onBehalfOf }
+    nodes { id title type status format createdAt endedAt problems assignee { id name } requester { id name } onBehalfOf }
   }
   reportTemplates { ${TEMPLATES} }
   ${CHOICES}

@@ -38,7 +38,7 @@ export default {
   view: (data, page) => {
     const { collaborationSession: session } = data;
     if (!session) return empty({ icon: 'session', title: 'There is no such session', text: 'It may belong to another team.', action: linkButton('To the sessions', to('/sessions')) });
-    const shown = { session, spans: spansOf(data), agents: data.agents.nodes, nameOf: namesOf(data), isRunning: !session.finishedAt };
+    const shown = { session, spans: spansOf(data), agents: data.agents.nodes, nameOf: namesOf(data), isRunning: !session.endedAt };
     return [
       head(session, page),
       failures(session, page),
@@ -100,7 +100,7 @@ function head(session, page) {
 }
 
 function timeCap(session) {
-  const took = (new Date(session.finishedAt ?? Date.now()) - new Date(session.createdAt)) / 1000;
+  const took = (new Date(session.endedAt ?? Date.now()) - new Date(session.createdAt)) / 1000;
   return cap('Time', duration(Math.max(0, took)), duration(session.maxDurationSeconds), took / session.maxDurationSeconds);
 }
 

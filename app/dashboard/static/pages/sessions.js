@@ -15,7 +15,7 @@ const FACES = 5;
 const QUERY = `query Sessions($after: Cursor, $where: CollaborationSessionFilter) {
   collaborationSessions(first: 30, after: $after, where: $where, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     totalCount pageInfo { hasNextPage endCursor }
-    nodes { id pattern template goal status createdAt finishedAt cost maxCostUsd stagesCompleted participants { slot agent { id name } } }
+    nodes { id pattern template goal status createdAt endedAt cost maxCostUsd stagesCompleted participants { position agent { id name } } }
   }
   agents(first: 100, where: { status: { eq: ACTIVE } }) { nodes { id slug name status runtime } }
   team { featureFlags { flag enabled } }
@@ -79,7 +79,7 @@ function list(data, page) {
     { name: 'Pattern', value: (one) => words(one.template ?? one.pattern) },
     { name: 'Agents', value: faces },
     { name: 'Cost', value: (one) => money(one.cost), align: 'end' },
-    { name: 'Took', value: (one) => duration((new Date(one.finishedAt ?? Date.now()) - new Date(one.createdAt)) / 1000), align: 'end' },
+    { name: 'Took', value: (one) => duration((new Date(one.endedAt ?? Date.now()) - new Date(one.createdAt)) / 1000), align: 'end' },
     { name: 'Started', value: (one) => time(one.createdAt), align: 'end' },
   ];
   return [
@@ -92,7 +92,7 @@ function list(data, page) {
 function faces({ participants }) {
   const names = participants.map(({ agent }) => agent.name).join(', ');
   return h('span', { class: 'faces', title: names },
-    participants.slice(0, FACES).map(({ slot, agent }) => h('span', { key: slot }, avatar(agent, { size: 'small' }))),
+    participants.slice(0, FACES).map(({ position, agent }) => h('span', { key: position }, avatar(agent, { size: 'small' }))),
     participants.length > FACES && h('span', { class: 'quiet' }, `+${participants.length - FACES}`),
     h('span', { class: 'unseen' }, names));
 }

@@ -14,7 +14,7 @@ const KINDS = 'TASK_CREATED, TASK_CLAIMED, TASK_COMPLETED, TASK_FAILED, TASK_TIM
 const QUERY = `query Tasks($where: TaskFilter, $after: Cursor) {
   tasks(first: 40, after: $after, where: $where, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     totalCount pageInfo { hasNextPage endCursor }
-    nodes { id title type priority purpose status progress createdAt finishedAt cost attemptsMade waitingFor assignee { id name } creator { id name } }
+    nodes { id title type priority purpose status progress createdAt endedAt cost attemptsMade waitingFor assignee { id name } creator { id name } }
   }
   team { defaultAgent { id } featureFlags { flag enabled } }
   ${CHOICES}

@@ -6,7 +6,7 @@ import { money, words } from '../../format.js';
 import { actionDialog, agentChoices, button, card, field, toast, valuesOf } from '../../parts.js';
 import { Trouble } from '../../trouble.js';
 
-const ANSWER = mutation('answerAttention', 'AnswerAttentionInput', 'AttentionPayload { attentionItem { id } }', 'AlreadyAnswered { state answeredBy option answer }');
+const ANSWER = mutation('answerAttention', 'AnswerAttentionInput', 'AttentionPayload { attentionItem { id } }', 'AlreadyAnswered { status answeredBy option answer }');
 const ASSIGN = mutation('assignAttention', 'AssignAttentionInput', 'AttentionPayload { attentionItem { id } }', 'AlreadyAnswered { answeredBy }');
 const GOOD = new Set(['approve', 'replay', 'retry', 'raise', 'answer']);
 const BAD = new Set(['reject', 'discard', 'abort', 'close']);

@@ -11,11 +11,11 @@ export function detail(data, page) {
   const back = h('p', { class: 'desk-back' }, linkButton('Back to the list', to('/attention', {}, { ...page.query, item: '' }), { kind: 'quiet' }));
   if (item === undefined) return null;
   if (!item?.id) return [back, empty({ icon: 'attention', title: 'There is no such item', text: 'It may belong to another team, or your key may not see it.' })];
-  const open = item.state === 'OPEN';
+  const open = item.status === 'OPEN';
   return [
     back,
     card({ key: item.id, class: 'subject' },
-      h('div', { class: 'subject-line' }, status(item.state, { text: open ? words(item.kind) : `${words(item.kind)}, ${words(item.state).toLowerCase()}`, tone: open ? 'wait' : 'good' }), copyId(item.id),
+      h('div', { class: 'subject-line' }, status(item.status, { text: open ? words(item.kind) : `${words(item.kind)}, ${words(item.status).toLowerCase()}`, tone: open ? 'wait' : 'good' }), copyId(item.id),
         open && page.can('ANSWER_ATTENTION') && h('div', { class: 'subject-actions' }, button('Assign', () => openDialog(page, 'assign')))),
       h('h2', { class: 'subject-title' }, item.title),
       item.detail && foldedProse(item.detail),
@@ -51,7 +51,7 @@ function budget({ scope, cap, spent, reserved }) {
 }
 
 function closed(item) {
-  const said = item.state === 'ANSWERED' ? `Answered by ${item.closedBy}` : item.state === 'EXPIRED' ? 'Nobody answered in time' : 'Withdrawn: nobody needs the answer any more';
+  const said = item.status === 'ANSWERED' ? `Answered by ${item.closedBy}` : item.status === 'EXPIRED' ? 'Nobody answered in time' : 'Withdrawn: nobody needs the answer any more';
   return card({ key: 'closed', title: said, subtitle: time(item.closedAt), class: 'tone-good outlined' },
     item.option && h('p', { class: 'answer-option' }, words(item.option)), item.answer ? foldedProse(item.answer) : !item.option && h('p', { class: 'quiet' }, 'Nothing was said.'));
 }

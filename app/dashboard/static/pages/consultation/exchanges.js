@@ -20,7 +20,7 @@ function exchange(one) {
       foldedRich(one.content),
       one.additionalContext && h('div', { class: 'part' }, h('h3', null, 'Besides'), foldedRich(one.additionalContext)),
       listed('Where to look', one.references, (text) => h('code', null, text)),
-      listed('What to do next', one.nextSteps, (text) => text),
+      listed('What to do next', one.suggestedNextSteps, (text) => text),
       one.contextPackage && h('details', { class: 'step' }, h('summary', null, 'The context that was given'), code(one.contextPackage))));
 }
 

@@ -19,15 +19,15 @@ export function about(one) {
     one.memory && h('p', { class: 'part small quiet' }, 'The team remembers it.'));
 }
 
-export function costs({ uses, tokens, cost }) {
+export function costs({ uses, tokensUsed, cost }) {
   const phases = new Map();
   for (const use of uses.nodes) {
     const sum = phases.get(use.phase) ?? { tokens: 0, cost: 0 };
-    phases.set(use.phase, { tokens: sum.tokens + use.tokens, cost: sum.cost + Number(use.cost) });
+    phases.set(use.phase, { tokens: sum.tokens + use.tokensUsed, cost: sum.cost + Number(use.cost) });
   }
   if (!phases.size) return null;
   const most = Math.max(...[...phases.values()].map((one) => one.tokens), 1);
-  return card({ title: 'What it took', subtitle: `${count(tokens)} tokens, ${money(cost)}` }, h('div', { class: 'phases' },
+  return card({ title: 'What it took', subtitle: `${count(tokensUsed)} tokens, ${money(cost)}` }, h('div', { class: 'phases' },
     [...phases].map(([phase, one]) => bar(one.tokens / most, { label: words(phase), value: `${count(one.tokens)} · ${money(one.cost)}` }))));
 }
 
@@ -35,6 +35,6 @@ export function loops({ loops: { nodes } }) {
   if (!nodes.length) return null;
   return card({ title: 'Loops', class: 'tone-bad outlined' }, h('ul', { class: 'rows' }, nodes.map((loop) => h('li', { key: loop.id, class: 'row' },
     h('p', { class: 'row-meta' }, badge(words(loop.kind), 'bad'), badge(words(loop.resolution)), time(loop.detectedAt)),
-    h('p', { class: 'small' }, loop.description), loop.notes && h('p', { class: 'small quiet' }, loop.notes),
+    h('p', { class: 'small' }, loop.description), loop.note && h('p', { class: 'small quiet' }, loop.note),
     h('details', { class: 'step' }, h('summary', null, 'Evidence'), code(loop.evidence))))));
 }

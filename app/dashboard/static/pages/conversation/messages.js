@@ -43,7 +43,7 @@ function announcement(message) {
 }
 
 /** The first sentence of the decision, as a link to all of it. */
-function why({ decision, agent }) {
+function why({ routingDecision: decision, agent }) {
   if (!decision) return null;
   const told = decision.reason === 'SKILL_MATCH' ? ` (${percent(decision.confidence)})` : '';
   return h('p', { class: 'why' }, h('a', { href: to('/routing/:id', decision), title: decision.explanation }, `Why ${agent.name}?`), ` ${REASONS[decision.reason] ?? words(decision.reason)}${told}. `,

@@ -9,7 +9,7 @@ const MESSAGES = `pageInfo { hasPreviousPage startCursor } totalCount
   nodes {
     id number author authorName text artifacts cost createdAt handoffTriggered
     agent ${AGENT} inReplyTo { id number } task { id status }
-    decision { id reason confidence explanation warning strategy }
+    routingDecision { id reason confidence explanation warning strategy }
     nextStep { id decidedBy reason afterWork toAgent ${AGENT} rule { id condition } }
     reply {
       id status strategy error cost answer { id }
@@ -19,14 +19,14 @@ const MESSAGES = `pageInfo { hasPreviousPage startCursor } totalCount
 
 export const QUERY = `query Conversation($id: ID!) {
   conversation(id: $id) {
-    id title status userName userId createdBy createdAt closedAt lastNumber
+    id title status userName userId createdBy createdAt closedAt messageCount
     primaryAgent ${AGENT}
     participants(first: 50, where: { leftAt: { isNull: true } }) { nodes { id role joinedAt agent ${AGENT} } }
-    handoffStack { id reason summary returnPolicy dueAt createdAt requestedBy fromAgent ${AGENT} toAgent ${AGENT} }
+    handoffStack { id reason summary returnPolicy deadline createdAt requestedBy fromAgent ${AGENT} toAgent ${AGENT} }
     handoffs(last: 8) { totalCount nodes { id reason outcome outcomeReason createdAt endedAt fromAgent ${AGENT} toAgent ${AGENT} returnedTo ${AGENT} } }
     variables(last: 20) { nodes { id name value source setBy createdAt } }
     open: replies(first: 20, where: { status: { in: [PENDING, RUNNING] } }) {
-      nodes { id number status strategy createdAt decision { id reason } contributions(first: 8) { nodes { id status agent ${AGENT} } } }
+      nodes { id number status strategy createdAt routingDecision { id reason } contributions(first: 8) { nodes { id status agent ${AGENT} } } }
     }
     messages(last: ${PAGE}) { ${MESSAGES} }
   }

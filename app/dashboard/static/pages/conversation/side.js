@@ -15,7 +15,7 @@ export function participants(data, page) {
     h('ul', { class: 'rows' }, conversation.participants.nodes.map((one) => h('li', { key: one.id, class: 'row person-row' },
       h('div', { class: 'row-meta' }, agentLink(one.agent), badge(...ROLES[one.role]), one.agent.status !== 'ACTIVE' && status(one.agent.status)),
       h('div', { class: 'row-actions' },
-        conversation.lastNumber > 0 && (!page.viewer.agent || page.viewer.agent.id === one.agent.id) && button('What it sees', () => lookThrough(one.agent, page), { kind: 'quiet', 'aria-label': `What ${one.agent.name} sees` }),
+        conversation.messageCount > 0 && (!page.viewer.agent || page.viewer.agent.id === one.agent.id) && button('What it sees', () => lookThrough(one.agent, page), { kind: 'quiet', 'aria-label': `What ${one.agent.name} sees` }),
         manage && one.role !== 'PRIMARY' && iconButton(`Remove ${one.agent.name}`, 'close', () => openDialog(page, 'remove', { agent: one.agent })))))));
 }
 
@@ -28,7 +28,7 @@ export function stack(data, page) {
     h('ol', { class: 'handoff-stack' }, handoffStack.map((handoff, index) => h('li', { key: handoff.id, class: index === handoffStack.length - 1 && 'is-top' },
       h('p', null, agentLink(handoff.fromAgent), ' → ', agentLink(handoff.toAgent)),
       h('p', { class: 'small' }, cut(handoff.reason, 200)),
-      h('p', { class: 'row-meta' }, h('span', null, 'Then ', POLICIES[handoff.returnPolicy]), handoff.dueAt && h('span', null, 'at the latest ', countdown(handoff.dueAt, page.redraw))),
+      h('p', { class: 'row-meta' }, h('span', null, 'Then ', POLICIES[handoff.returnPolicy]), handoff.deadline && h('span', null, 'at the latest ', countdown(handoff.deadline, page.redraw))),
       handoff.summary && h('details', { class: 'step' }, h('summary', null, 'What was passed on'), h('p', { class: 'prose small' }, handoff.summary)),
       open && page.can('ANSWER_ATTENTION') && button('Redirect', () => openDialog(page, 'redirect', { handoff }), { kind: 'quiet' })))),
     ended.length > 0 && h('details', { class: 'step' }, h('summary', null, 'Ended'), h('ul', { class: 'rows' }, ended.map((handoff) => h('li', { key: handoff.id, class: 'row' },

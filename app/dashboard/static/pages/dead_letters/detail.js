@@ -9,7 +9,7 @@ import { go, to } from '../../router.js';
 const REPLAY = mutation('replayDeadLetter', 'ReplayDeadLetterInput', 'DeadLetterPayload { task { id } }', 'BudgetExhausted { scope }');
 const DISCARD = mutation('discardDeadLetter', 'DiscardDeadLetterInput', 'DeadLetterPayload { deadLetter { id } }');
 
-export const LETTER = `id state reason createdAt resolvedAt resolvedBy note replay { id title status }
+export const LETTER = `id status reason createdAt resolvedAt resolvedBy note replay { id title status }
   task {
     id title type status instructions context expectedOutput errorCode timeoutSeconds maxTokens priority assignee { id name }
     budget { cap } attempts(last: 10) { nodes { id number outcome error startedAt endedAt tokensUsed agent { id name } } }
@@ -21,11 +21,11 @@ export function detail(data, page) {
   if (letter === undefined) return null;
   if (!letter?.id) return [back, empty({ icon: 'dead', title: 'There is no such dead letter', text: 'It may belong to another team.' })];
   const { task } = letter;
-  const open = letter.state === 'OPEN' && page.can('CONTROL_TASKS');
+  const open = letter.status === 'OPEN' && page.can('CONTROL_TASKS');
   return [
     back,
     card({ key: letter.id, class: 'subject' },
-      h('div', { class: 'subject-line' }, status(letter.state, { tone: letter.state === 'OPEN' ? 'bad' : 'calm' }), copyId(letter.id),
+      h('div', { class: 'subject-line' }, status(letter.status, { tone: letter.status === 'OPEN' ? 'bad' : 'calm' }), copyId(letter.id),
         open && h('div', { class: 'subject-actions' }, button('Discard', () => openDialog(page, 'discard'), { kind: 'danger' }), button('Replay', () => openDialog(page, 'replay'), { kind: 'primary' }))),
       h('h2', { class: 'subject-title' }, h('a', { href: to('/tasks/:id', task) }, task.title)),
       h('div', { class: 'part' }, h('h3', null, 'Why it failed'), foldedProse(letter.reason)),

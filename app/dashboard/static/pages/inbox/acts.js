@@ -6,7 +6,7 @@ import { cut, words } from '../../format.js';
 import { actionDialog, agentChoices, field } from '../../parts.js';
 import { TYPES } from './query.js';
 
-const READ = mutation('acknowledgeInbox', 'AcknowledgeInboxInput', 'AcknowledgeInboxPayload { acknowledged unread }');
+const READ = mutation('acknowledgeInbox', 'AcknowledgeInboxInput', 'AcknowledgeInboxPayload { acknowledged unreadCount }');
 const SENT = 'AgentMessagePayload { agentMessage { id recipientCount } }';
 const SEND = mutation('sendAgentMessage', 'SendAgentMessageInput', SENT, 'InboxFull { agents limit }');
 const BROADCAST = mutation('broadcastAgentMessage', 'BroadcastAgentMessageInput', SENT, 'InboxFull { agents limit }');

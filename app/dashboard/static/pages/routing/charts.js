@@ -1,7 +1,7 @@
 // What the filter matches, in figures and charts. The database reckons them; nothing is counted here.
 
 import { h } from '../../dom.js';
-import { count, money, percent, plural, words } from '../../format.js';
+import { count, duration, money, percent, plural, words } from '../../format.js';
 import { bar, card, columns, figure, hue, lines, range, skeleton, troubled } from '../../parts.js';
 
 const TIME = 'key { createdAtHour createdAtDay createdAtWeek }';
@@ -11,7 +11,7 @@ const HUES = 12;
 export const CHARTS = `query RoutingCharts($where: RoutingDecisionFilter, $bucket: RoutingDecisionGroupBy!) {
   all: routingDecisions(where: $where) { aggregates {
     count confidence { mean } fallbackUsed { share trueCount } actualCost { sum count } estimatedCost { sum } rating { mean count }
-    routerLatencyMs { p50: percentile(p: 0.5) p95: percentile(p: 0.95) } responseMs { p50: percentile(p: 0.5) p95: percentile(p: 0.95) }
+    routerLatencyMs { p50: percentile(p: 0.5) p95: percentile(p: 0.95) } responseSeconds { p50: percentile(p: 0.5) p95: percentile(p: 0.95) }
   } }
   selections: routingDecisions(where: $where) { groupedAggregates(first: 400, groupBy: [$bucket, SELECTED_AGENT]) {
     hasMore groups { count key { createdAtHour createdAtDay createdAtWeek selectedAgent { id name } } }
@@ -23,7 +23,7 @@ export const CHARTS = `query RoutingCharts($where: RoutingDecisionFilter, $bucke
   agents: routingDecisions(where: $where) { groupedAggregates(first: 30, groupBy: [SELECTED_AGENT]) { groups {
     count key { selectedAgent { id name } } fallbackUsed { share trueCount } actualCost { sum mean } rating { mean count }
     confidence { low: percentile(p: 0.1) middle: percentile(p: 0.5) high: percentile(p: 0.9) }
-    responseMs { p50: percentile(p: 0.5) p95: percentile(p: 0.95) }
+    responseSeconds { p50: percentile(p: 0.5) p95: percentile(p: 0.95) }
   } } }
   strategies: routingDecisions(where: $where) { groupedAggregates(first: 10, groupBy: [STRATEGY]) { groups {
     count key { strategy } fallbackUsed { share trueCount }
@@ -54,7 +54,7 @@ function totals(all) {
     figure(percent(all.confidence.mean), 'mean confidence'),
     figure(percent(all.fallbackUsed.share), 'fell back', { tone: all.fallbackUsed.share > 0.2 ? 'wait' : undefined }),
     figure(ms(all.routerLatencyMs.p50), 'median to decide'),
-    figure(ms(all.responseMs.p50), 'median to answer'),
+    figure(duration(all.responseSeconds.p50), 'median to answer'),
     figure(money(all.actualCost.sum), 'told cost'),
     figure(stars(all.rating.mean), `of 5, ${plural(all.rating.count, 'decision')} rated`)));
 }

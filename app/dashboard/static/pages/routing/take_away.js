@@ -14,8 +14,8 @@ export const documentOf = (where) => `query Decisions {
   routingDecisions(first: ${MOST_ROWS}, where: ${literal(where)}, orderBy: [{ field: CREATED_AT, direction: DESC }]) {
     nodes {
       id createdAt query mode reason strategy confidence threshold k skillFloor fallbackUsed
-      selectedAgent { slug name } tier suggestedTier tierOverrideReason model complexity
-      routerLatencyMs gateLatencyMs responseMs estimatedCost actualCost outcome rating conversationId
+      selectedAgent { slug name } tier suggestedTier tierOverrideReason model complexity { overall }
+      routerLatencyMs gateLatencyMs responseSeconds estimatedCost actualCost outcome rating conversationId
     }
   }
 }`;

@@ -10,10 +10,10 @@ const FAILED = new Set(['FAILED', 'TIMED_OUT', 'CANCELLED']);
 const MOST_ATTEMPTS = 3;
 
 /** Stages that failed for good and on which nobody decided yet. */
-export const undecided = (session) => (session.finishedAt ? [] : session.stages.nodes.filter((stage) => FAILED.has(stage.status) && !stage.superseded && stage.kind !== 'DECISION'));
+export const undecided = (session) => (session.endedAt ? [] : session.stages.nodes.filter((stage) => FAILED.has(stage.status) && !stage.superseded && stage.kind !== 'DECISION'));
 
 export function actions(session, page) {
-  const may = page.can('CONTROL_COLLABORATIONS') && !session.finishedAt;
+  const may = page.can('CONTROL_COLLABORATIONS') && !session.endedAt;
   return [
     button('Trace', () => trace(session, page), { icon: 'download', busy: page.isBusy('trace'), title: 'Download the whole session as a JSON document' }),
     may && button('Extend', () => page.set({ dialog: { kind: 'extend' } }), { icon: 'clock' }),
@@ -48,7 +48,7 @@ export function dialogs(data, page) {
 const DIALOGS = {
   cancel: ({ session }, page, shown) => asked('Cancel this session?', page,
     h('p', { class: 'dialog-text' }, 'Work under way is stopped; what was made is kept.'),
-    form({ submit: 'Cancel session', kind: 'danger', busy: page.isBusy(CANCEL.field), trouble: shown.trouble, onsubmit: ({ reason }) => send(page, CANCEL, { sessionId: session.id, reason }, 'The session is cancelled') },
+    form({ submit: 'Cancel session', kind: 'danger', busy: page.isBusy(CANCEL.field), trouble: shown.trouble, onsubmit: ({ reason }) => send(page, CANCEL, { collaborationId: session.id, reason }, 'The session is cancelled') },
       field({ label: 'Reason', name: 'reason', maxlength: 500, error: shown.trouble?.problem('reason') }))),
 
   extend: ({ session }, page, shown) => asked('Give it more', page,
@@ -75,7 +75,7 @@ const asked = (title, page, ...children) => dialog({ title, key: title, onclose:
 
 function extend(session, page, { minutes, costUsd }) {
   const seconds = Math.round(Number(minutes || 0) * 60) || null;
-  return send(page, EXTEND, { sessionId: session.id, seconds, costUsd: Number(costUsd) || null }, 'The session has more');
+  return send(page, EXTEND, { collaborationId: session.id, seconds, costUsd: Number(costUsd) || null }, 'The session has more');
 }
 
 async function send(page, change, input, done) {

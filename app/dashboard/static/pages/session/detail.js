@@ -32,7 +32,7 @@ export function hearDetail(page, event) {
 }
 
 function body(task) {
-  const took = task.startedAt && (new Date(task.finishedAt ?? Date.now()) - new Date(task.startedAt)) / 1000;
+  const took = task.startedAt && (new Date(task.endedAt ?? Date.now()) - new Date(task.startedAt)) / 1000;
   return h('div', { class: 'span-detail' },
     h('p', { class: 'row-meta' }, status(task.status), agentLink(task.assignee), task.creator && h('span', null, 'for ', agentLink(task.creator)), copyId(task.id)),
     facts([

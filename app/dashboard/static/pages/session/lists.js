@@ -24,13 +24,13 @@ function stageRow(stage, page) {
       h('span', { class: 'stage-number' }, stage.position),
       stage.task ? h('button', { type: 'button', class: 'link-button', onclick: () => page.setQuery({ span: stage.task.id }) }, stage.name) : h('strong', null, stage.name),
       status(STATUSES[stage.status] ?? stage.status), stage.superseded && badge('tried again')),
-    meta(agentLink(stage.agent), words(stage.kind), `round ${stage.round}`, stage.attempt > 1 && `attempt ${stage.attempt}`, stage.endedAt ? duration(stage.durationSeconds) : time(stage.startedAt), stage.endedAt && money(stage.cost)),
+    meta(agentLink(stage.agent), words(stage.kind), `round ${stage.round}`, stage.attempt > 1 && `attempt ${stage.attempt}`, stage.endedAt ? duration(stage.durationSeconds) : time(stage.createdAt), stage.endedAt && money(stage.cost)),
     stage.error && h('p', { class: 'stage-error' }, stage.error),
     stage.output && h('details', { class: 'stage-output' }, h('summary', null, 'Output'), foldedRich(stage.output)));
 }
 
 export function participants(session) {
-  return h('ul', { class: 'seats' }, session.participants.map((seat) => h('li', { key: seat.slot },
+  return h('ul', { class: 'seats' }, session.participants.map((seat) => h('li', { key: seat.position },
     h('p', { class: 'stage-head' }, agentLink(seat.agent), badge(words(seat.role), seat.role === 'LEAD' ? 'accent' : 'calm'), status(STATUSES[seat.status] ?? seat.status)),
     seat.stage && h('p', { class: 'quiet' }, `Stage: ${seat.stage}`),
     seat.instructions && foldedProse(seat.instructions))));

@@ -6,21 +6,21 @@ import { EVENT_FIELDS } from '../../events.js';
 const AGENT = '{ id name }';
 const SESSION = `
   id pattern template goal context status round maxRounds threshold options agreement converged result error errorCode
-  createdAt deadline finishedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
+  createdAt deadline endedAt maxDurationSeconds maxCostUsd cost tokensUsed onFailure onBehalfOf currentStage stagesCompleted
   leadId conversation { id title }
-  participants { slot role stage status instructions agent ${AGENT} }
+  participants { position role stage status instructions agent ${AGENT} }
   stages(last: 100) {
     totalCount
     nodes {
       id position name kind round attempt status superseded output data error cost tokensUsed durationSeconds
-      startedAt endedAt agent ${AGENT} task { id }
+      createdAt endedAt agent ${AGENT} task { id }
     }
   }
   votes(last: 100) { totalCount nodes { id round choice reason createdAt agent ${AGENT} } }
   messages(last: 50) { totalCount nodes { id type subject body sentAt sender ${AGENT} recipient ${AGENT} } }`;
 
 const TIMELINE = `timeline {
-  lanes { agentId spans { taskId stageId name status orderedAt startedAt endedAt cost tokensUsed } }
+  lanes { agentId spans { taskId stageId name status createdAt startedAt endedAt cost tokensUsed } }
   arrows { kind fromAgentId taskId }
 }`;
 
@@ -38,11 +38,11 @@ export const QUERY = `query Session($id: ID!, $mayRead: Boolean!) {
 export const REFRESH = `query SessionAgain($id: ID!) { collaborationSession(id: $id) { ${SESSION} } ${AGENTS} }`;
 
 export const STREAM = `subscription Session($id: ID!, $after: Cursor) {
-  collaborationEvents(sessionId: $id, after: $after) {
+  collaborationEvents(collaborationId: $id, after: $after) {
     __typename
     ... on Event {
       ${EVENT_FIELDS}
-      task { status assigneeId creatorId createdAt startedAt finishedAt cost tokensUsed }
+      task { status assigneeId creatorId createdAt startedAt endedAt cost tokensUsed }
     }
     ... on CaughtUp { cursor }
     ... on Gap { cursor message }
@@ -52,7 +52,7 @@ export const STREAM = `subscription Session($id: ID!, $after: Cursor) {
 export const DETAIL = `query Span($id: ID!) {
   task(id: $id) {
     id title instructions context status progress result output error errorCode cost tokensUsed attemptsMade
-    createdAt startedAt finishedAt
+    createdAt startedAt endedAt
     assignee ${AGENT} creator ${AGENT} budget { cap spent reserved }
     toolCalls(first: 50) {
       totalCount nodes { id name arguments result error startedAt endedAt createdTask { id title } }
@@ -63,7 +63,7 @@ export const DETAIL = `query Span($id: ID!) {
 
 export const TRACE = 'query Trace($id: ID!) { collaborationSession(id: $id) { trace } }';
 
-const PAYLOAD = 'CollaborationPayload { session { id status } }';
+const PAYLOAD = 'CollaborationPayload { collaboration { id status } }';
 export const CANCEL = mutation('cancelCollaboration', 'CancelCollaborationInput', PAYLOAD);
 export const EXTEND = mutation('extendCollaboration', 'ExtendCollaborationInput', PAYLOAD);
 export const DECIDE = mutation('decideSubtaskFailure', 'DecideSubtaskFailureInput', PAYLOAD);

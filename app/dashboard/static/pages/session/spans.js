@@ -46,8 +46,8 @@ export class Spans {
     if (!task?.assigneeId) return false;
     const known = this.byTask.get(task.id);
     const old = known ?? { taskId: task.id, stageId: null, name: task.title, askerId: task.creatorId ?? leadId, delegated: Boolean(task.creatorId) };
-    const { status, startedAt, finishedAt: endedAt, cost, tokensUsed, createdAt: orderedAt } = task;
-    const now = { ...old, agentId: task.assigneeId, status, cost, tokensUsed, ...times({ orderedAt, startedAt, endedAt }) };
+    const { status, startedAt, endedAt, cost, tokensUsed, createdAt } = task;
+    const now = { ...old, agentId: task.assigneeId, status, cost, tokensUsed, ...times({ createdAt, startedAt, endedAt }) };
     if (kind === 'COLLABORATION_STAGE_STARTED') Object.assign(now, { stageId: changes.stageId, name: changes.name });
     if (known && SHOWN.every((field) => known[field] === now[field])) return false;
     this.byTask.set(task.id, now);
@@ -76,8 +76,8 @@ export class Spans {
   }
 }
 
-function times({ orderedAt, startedAt, endedAt }) {
-  const ordered = moment(orderedAt);
+function times({ createdAt, startedAt, endedAt }) {
+  const ordered = moment(createdAt);
   return { ordered, started: moment(startedAt), begin: moment(startedAt) ?? ordered, end: moment(endedAt) };
 }
 

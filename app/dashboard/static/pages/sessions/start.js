@@ -74,7 +74,7 @@ async function start(page, values) {
   };
   try {
     const payload = await page.act(START, input, { done: 'The session runs', quiet: true });
-    if (payload) go(to('/sessions/:id', { id: payload.session.id }));
+    if (payload) go(to('/sessions/:id', { id: payload.collaboration.id }));
   } catch (trouble) {
     page.set({ start: { ...page.state.start, trouble } });
   }

@@ -12,7 +12,7 @@ export const SIMULATE = `query Simulate($weights: SimulatedWeightsInput, $thresh
     replayed capped leftOut { reason decisions } flips flipShare selectionsChanged fallbacksBefore fallbacksAfter
     agents { agentId name firstBefore firstAfter net selectedBefore selectedAfter }
     cost { before after } ratings { kept { count mean } flipped { count mean } newChoice { count mean } }
-    examples { decisionId query createdAt cause signal difference explanation before { agentId name fallback scoreAfter } after { agentId name fallback scoreAfter } }
+    examples { routingDecisionId query createdAt cause signal difference explanation before { agentId name fallback scoreAfter } after { agentId name fallback scoreAfter } }
   }
 }`;
 
@@ -55,8 +55,8 @@ function gains({ agents, replayed }) {
 function examples({ examples: flips, flips: all }) {
   if (!flips.length) return card({ title: 'Flips' }, h('p', { class: 'quiet' }, 'Every message would go to the same agent first.'));
   return card({ title: 'Flips', subtitle: all > flips.length ? `The newest ${flips.length} of ${count(all)}` : plural(all, 'decision') },
-    h('ul', { class: 'rows' }, flips.map((flip) => h('li', { key: flip.decisionId, class: 'row' },
-      h('a', { class: 'row-link row-text', href: to('/routing/:id', { id: flip.decisionId }) }, cut(flip.query, 140)),
+    h('ul', { class: 'rows' }, flips.map((flip) => h('li', { key: flip.routingDecisionId, class: 'row' },
+      h('a', { class: 'row-link row-text', href: to('/routing/:id', { id: flip.routingDecisionId }) }, cut(flip.query, 140)),
       h('span', { class: 'row-meta' }, choice(flip.before), '→', choice(flip.after), badge(flip.signal ? signalTitle(flip.signal) : words(flip.cause)), time(flip.createdAt)),
       h('span', { class: 'quiet flip-why' }, flip.explanation)))));
 }

@@ -4,9 +4,9 @@ import { mutation } from '../../api.js';
 import { actionDialog, agentChoices, button, field, openDialog } from '../../parts.js';
 
 const PAYLOAD = 'TaskPayload { task { id status } }';
-const RETRY = mutation('retryTask', 'TaskInput', PAYLOAD);
+const RETRY = mutation('retryTask', 'RetryTaskInput', PAYLOAD);
 const REASSIGN = mutation('reassignTask', 'ReassignTaskInput', PAYLOAD);
-const CANCEL = mutation('cancelTask', 'TaskInput', PAYLOAD);
+const CANCEL = mutation('cancelTask', 'CancelTaskInput', PAYLOAD);
 const OPEN = new Set(['PENDING', 'IN_PROGRESS']);
 
 const mayRetry = (task) => ['FAILED', 'TIMED_OUT', 'CANCELLED'].includes(task.status) || (task.status === 'PENDING' && task.attemptsMade > 0 && !task.waitingFor);

@@ -18,7 +18,7 @@ export function asked(task) {
 }
 
 export function outcome(task) {
-  const letter = task.deadLetters.nodes.find(({ state }) => state === 'OPEN');
+  const letter = task.deadLetters.nodes.find(({ status }) => status === 'OPEN');
   if (task.error || task.errorCode) return failure(task, letter);
   if (task.result === null && task.output === null) return null;
   return card({ title: 'Result' },

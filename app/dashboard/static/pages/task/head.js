@@ -20,7 +20,7 @@ export function head(task, actions) {
       ['Asked for by', task.onBehalfOf],
       task.group ? ['Given to', `${task.group.name} (group)`] : ['', null],
       ['Created', time(task.createdAt)],
-      ['Took', task.startedAt && (task.finishedAt ? duration(seconds(task.startedAt, task.finishedAt)) : h('span', null, 'since ', time(task.startedAt)))],
+      ['Took', task.startedAt && (task.endedAt ? duration(seconds(task.startedAt, task.endedAt)) : h('span', null, 'since ', time(task.startedAt)))],
       ['Times out', task.deadline && time(task.deadline)],
       ['Cost', money(task.cost)],
       ['Tokens', `${task.tokensUsed.toLocaleString('en')} of ${task.maxTokens.toLocaleString('en')}`],
@@ -33,7 +33,7 @@ export function head(task, actions) {
 /** What it does at this moment, or what keeps it. */
 function now(task) {
   if (task.status === 'IN_PROGRESS') return h('p', { class: 'now tone-busy', role: 'status' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), task.progress || 'At work; it has told nothing yet.');
-  const open = task.attention.nodes.find((item) => item.state === 'OPEN');
+  const open = task.attention.nodes.find((item) => item.status === 'OPEN');
   if (open) return h('p', { class: 'now tone-wait' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), h('a', { href: to('/attention', {}, { item: open.id }) }, `Needs a person: ${open.title}`));
   if (task.status === 'PENDING' && task.waitingFor) return h('p', { class: 'now tone-wait' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), `Waits for ${plural(task.waitingFor, 'other')}.`);
   if (task.status === 'PENDING' && new Date(task.readyAt) > Date.now()) return h('p', { class: 'now tone-wait' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', null, 'Tried again ', time(task.readyAt)));

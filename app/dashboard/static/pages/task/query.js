@@ -10,13 +10,13 @@ const NEIGHBOUR = `{ id title status assignee ${AGENT} }`;
 export const QUERY = `query Task($id: ID!, $mayRead: Boolean!, $after: Cursor) {
   task(id: $id) {
     id title type priority status purpose instructions context expectedOutput progress result error errorCode output contractInput
-    createdAt startedAt finishedAt readyAt deadline depth cost tokensUsed maxTokens maxToolCalls timeoutSeconds attemptsMade waitingFor
+    createdAt startedAt endedAt readyAt deadline depth cost tokensUsed maxTokens maxToolCalls timeoutSeconds attemptsMade waitingFor
     allowedTools inputArtifacts resultArtifacts onBehalfOf pickedBecause modelTier rootId parentId
     assignee ${AGENT} creator ${AGENT} group { id name } parent ${NEIGHBOUR}
     collaboration { id goal } conversation { id title } contract { name version }
     budget { cap spent reserved remaining closedAt }
-    attention(first: 10) { nodes { id kind title state } }
-    deadLetters(first: 5) { nodes { id state reason createdAt resolvedBy note replay { id title } } }
+    attention(first: 10) { nodes { id kind title status } }
+    deadLetters(first: 5) { nodes { id status reason createdAt resolvedBy note replay { id title } } }
     dependencies(first: 50) { totalCount nodes ${NEIGHBOUR} }
     dependants(first: 50) { totalCount nodes ${NEIGHBOUR} }
     tree(first: 100, after: $after, orderBy: [{ field: CREATED_AT, direction: ASC }]) {

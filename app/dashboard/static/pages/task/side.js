@@ -26,9 +26,9 @@ export function links(task) {
   return card({ title: 'Hangs together with' },
     groups.map(([name, nodes, total]) => h('div', { class: 'part', key: name }, h('h3', null, name), h('ul', { class: 'rows' }, nodes.map(neighbour)), total > nodes.length && h('p', { class: 'quiet small' }, `and ${total - nodes.length} more`))),
     asked.length > 0 && h('div', { class: 'part', key: 'asked' }, h('h3', null, 'Needed a person'), h('ul', { class: 'rows' }, asked.map((item) => h('li', { key: item.id, class: 'row' },
-      h('a', { class: 'row-link', href: to('/attention', {}, { item: item.id }) }, cut(item.title, 90)), h('span', { class: 'row-meta' }, status(item.state), words(item.kind)))))),
+      h('a', { class: 'row-link', href: to('/attention', {}, { item: item.id }) }, cut(item.title, 90)), h('span', { class: 'row-meta' }, status(item.status), words(item.kind)))))),
     letters.length > 0 && h('div', { class: 'part', key: 'letters' }, h('h3', null, 'Failed for good'), h('ul', { class: 'rows' }, letters.map((letter) => h('li', { key: letter.id, class: 'row' },
-      h('a', { class: 'row-link', href: to('/dead-letters', {}, { letter: letter.id }) }, cut(letter.reason, 90)), h('span', { class: 'row-meta' }, status(letter.state), letter.resolvedBy))))));
+      h('a', { class: 'row-link', href: to('/dead-letters', {}, { letter: letter.id }) }, cut(letter.reason, 90)), h('span', { class: 'row-meta' }, status(letter.status), letter.resolvedBy))))));
 }
 
 function neighbour(task) {

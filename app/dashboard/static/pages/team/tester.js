@@ -7,8 +7,8 @@ import { questionOf } from '../../question.js';
 
 const TRY = `query Try($text: String!, $from: ID!, $previous: ID, $variables: JSON) {
   testHandoffRule(text: $text, fromAgentId: $from, previousAgentId: $previous, variables: $variables) {
-    decidedBy toAgent afterWork reason judge values
-    rules { ruleId condition holds fired toAgent priority reason clauses { clause kind holds confidence reason } }
+    decidedBy toAgentSlug afterWork reason judge values
+    rules { ruleId condition holds fired toAgentSlug priority reason clauses { clause kind holds confidence reason } }
   }
 }`;
 
@@ -49,7 +49,7 @@ function outcome({ data, trouble, busy }) {
   if (!data) return busy ? skeleton(1) : null;
   const trial = data.testHandoffRule;
   return [
-    h('p', { class: 'trial-head' }, trial.toAgent ? badge(`To @${trial.toAgent}`, 'good') : badge(words(trial.afterWork ?? 'nobody'), 'calm'), h('span', null, trial.reason)),
+    h('p', { class: 'trial-head' }, trial.toAgentSlug ? badge(`To @${trial.toAgentSlug}`, 'good') : badge(words(trial.afterWork ?? 'nobody'), 'calm'), h('span', null, trial.reason)),
     h('ol', { class: 'rows' }, trial.rules.map((rule) => h('li', { key: rule.ruleId, class: ['row', 'trial-rule', rule.fired && 'is-fired'] },
       h('code', { class: 'condition' }, rule.condition),
       h('span', { class: 'row-meta' }, rule.fired ? badge('Fires', 'good') : truth(rule.holds), rule.holds !== false && h('span', null, rule.reason)),
