@@ -53,7 +53,7 @@ export default {
   view(data, page) {
     const { consultation } = data;
     if (!consultation) return empty({ icon: 'consultation', title: 'There is no such consultation', text: 'It may belong to another team, or your key may not see it.', action: linkButton('To the consultations', to('/consultations')) });
-    const waiting = data.attention.nodes.find(({ state }) => state === 'OPEN');
+    const waiting = data.attention.nodes.find(({ status }) => status === 'OPEN');
     return [
       h('div', { class: 'split', key: 'split' },
         h('div', { class: 'split-main' },
