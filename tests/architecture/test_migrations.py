@@ -56,6 +56,42 @@ def test_the_older_version_is_left_nothing_of_consultations_that_it_would_stumbl
     assert kept == {"attention_due"}
 
 
+def test_kept_answers_are_renamed_with_the_schema_and_back(empty_database_url: str) -> None:
+    url, renames = empty_database_url, "0023"
+    migrate.upgrade(url, f"{renames}-1")
+    _fetch(url, OUTCOMES)
+    kept = "select mutation, outcome::text from idempotency_record order by mutation"
+    before = [tuple(row) for row in _fetch(url, kept)]
+
+    migrate.upgrade(url, renames)
+    after = dict(tuple(row) for row in _fetch(url, kept))
+    migrate.downgrade(url, f"{renames}-1")
+
+    assert [tuple(row) for row in _fetch(url, kept)] == before
+    assert after == {
+        "acknowledgeInbox": '{"acknowledged": 2, "unread_count": 3}',
+        "delegateTask": '{"session": "kept", "decision": "kept"}',
+        "routeMessage": '{"routing_decision": "d1"}',
+        "startCollaboration": '{"collaboration": "c1"}',
+        "updateAgent": None,
+    }
+
+
+OUTCOMES = """
+    with team as (insert into team (id, name, slug) values (gen_random_uuid(), 'A', 'a') returning id),
+    made as (
+        insert into api_key (id, team_id, name, role, hash, prefix)
+        select gen_random_uuid(), id, 'k', 'admin', '\\x00', 'p' from team returning id
+    )
+    insert into idempotency_record (api_key_id, key, mutation, input_hash, outcome)
+    select made.id, mutation, mutation, '\\x00', outcome::jsonb
+    from made, (values
+        ('startCollaboration', '{"session": "c1"}'), ('routeMessage', '{"decision": "d1"}'),
+        ('acknowledgeInbox', '{"unread": 3, "acknowledged": 2}'), ('updateAgent', null),
+        ('delegateTask', '{"decision": "kept", "session": "kept"}')
+    ) as call (mutation, outcome)
+"""
+
 # The errand of kind `task_ended` is that of a consultation's task.
 ERRANDS = """
 with team as (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from structlog.testing import capture_logs
 
 from app.discovery import queries
 from app.routing.skill_match import MATCHES
+from tests.fixtures.logs import logged
 from tests.fixtures.switchboard import REVIEW, Switchboard
 
 
@@ -18,7 +18,7 @@ async def test_agents_are_found_while_the_embedder_is_away(board: Switchboard, k
     board.embedder.fails = True
     asked = (board.indexes, board.embedder)
 
-    with capture_logs() as logs:
+    with logged() as logs:
         experts = await queries.find_experts(
             board.database, *asked, team_id=board.team_id, required=["code review", "cooking"], first=5
         )

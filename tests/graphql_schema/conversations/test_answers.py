@@ -163,13 +163,13 @@ async def test_default_agent_that_was_removed_does_not_step_in(talk: Talk) -> No
     await talk.agents(remove=[talk.luke])
 
     await talk.say("Whales in the Pacific")
-    read = await talk.read("messages { nodes { decision { selectedAgents { slug } warning explanation } } }")
+    read = await talk.read("messages { nodes { routingDecision { selectedAgents { slug } warning explanation } } }")
 
     [message] = read["messages"]["nodes"]
     said = "No agent matches this well enough and the default agent is left out, so the current agent answers."
-    assert message["decision"]["selectedAgents"] == [{"slug": "kyra"}]
-    assert message["decision"]["warning"] == said
-    assert message["decision"]["explanation"].startswith(f"Kyra answers. Luke was left out. {said}")
+    assert message["routingDecision"]["selectedAgents"] == [{"slug": "kyra"}]
+    assert message["routingDecision"]["warning"] == said
+    assert message["routingDecision"]["explanation"].startswith(f"Kyra answers. Luke was left out. {said}")
 
 
 @pytest.mark.usefixtures("worker")
