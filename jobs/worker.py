@@ -26,6 +26,7 @@ from app.memories.library import Library
 from app.observability.logging import configure_logging
 from app.queue import QUEUE, JobName, deserialize, redis_settings, serialize
 from app.redis import Redis
+from app.routing.lexicon import lexicon
 from app.routing.service import Routing
 from app.routing.team_indexes import TeamIndexes
 from jobs.context import JobContext
@@ -67,6 +68,7 @@ async def _run(settings: Settings) -> None:
     errands = ErrandRunner(database, context.transaction, all_deeds(settings), last_resorts(settings))
     if settings.worker_metrics_port:
         start_http_server(settings.worker_metrics_port, settings.host)
+    reading = asyncio.create_task(asyncio.to_thread(lexicon))  # the first message need not wait for it
     log.info("worker starts", slots=settings.worker_slots)
     try:
         await asyncio.gather(
@@ -74,6 +76,7 @@ async def _run(settings: Settings) -> None:
             keep_calendar(stopping, settings, context, redis),
         )
     finally:
+        await _end(reading)
         await providers.close()
         await speaker.close()
         await ringer.close()
@@ -98,7 +101,7 @@ async def run_pool(settings: Settings, pool: TaskPool, errands: ErrandRunner, st
     await _end(listening)
 
 
-async def _end(*tasks: asyncio.Task[None]) -> None:
+async def _end(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
