@@ -20,11 +20,11 @@ from app.conversations import partials
 from app.dashboard import routes as dashboard
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.dispatch import Dispatcher
 from app.embeddings.choice import embedder_of
 from app.errors import Unavailable
 from app.events import partitions
 from app.events.tailer import Tailer
-from app.events.wakeups import Listener, Ringer
 from app.health import Health
 from app.memories.library import Library
 from app.observability import metrics
@@ -34,6 +34,7 @@ from app.routing.lexicon import lexicon
 from app.routing.service import Routing
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
+from app.wakeups import Listener
 from graphql_schema.context import Services
 from graphql_schema.execution import Executor
 from graphql_schema.exports.endpoint import ExportEndpoint
@@ -68,8 +69,8 @@ class Process:
         self.settings, self.closing = settings, asyncio.Event()
         self.database, self.redis = Database(settings), Redis(settings)
         self.tailer = Tailer(self.database, settings)
-        self.ringer = Ringer(self.redis, self.tailer.wake)
-        self.transaction = Transactions(self.database, self.ringer)
+        self.dispatcher = Dispatcher(settings, self.database, self.redis, self.tailer.wake)
+        self.transaction = Transactions(self.database, self.dispatcher)
         self.limiter = RateLimiter(self.redis, settings)
         self.keys = KeyWatch(self.database, self.tailer)
         planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
@@ -90,7 +91,7 @@ class Process:
         )
         hub = Hub(core, services, self.tailer)
         self.executor = Executor(core, services, hub, self.keys)
-        self.partials = Listener(settings, partials.CHANNEL, hear=hub.hear)
+        self.partials = Listener(settings, partials.CHANNEL, receive=hub.hear)
         persisted = PersistedDocuments(self.database, self.redis, settings)
         self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
         self.authenticator = Authenticator(self.database, self.redis, settings)
@@ -148,7 +149,7 @@ class Process:
             await asyncio.gather(keeping, hearing, reading, return_exceptions=True)
             await self.keys.stop()
             await self.tailer.stop()
-            await self.ringer.close()
+            await self.dispatcher.close()
             await self.redis.close()
             await self.database.close()
             log.info("api stopped")

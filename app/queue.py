@@ -1,27 +1,94 @@
-"""The queue: its name, the names of its jobs, and how they travel.
+"""The arq queue as its producers see it: enqueue jobs, find out which are missing, take started ones off.
 
-arq is a trigger, not a record: what a job is to do stands in Postgres, and its arguments are ids only.
+The queue is a delivery, not a record: jobs carry ids only, and what is due stands in Postgres.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from arq.connections import RedisSettings
+from arq.connections import ArqRedis, RedisSettings
+
+from app.clock import now
+from app.redis import Redis
 
 QUEUE = "parley:jobs"
+PROBE_KEY = "parley:jobs:probe"
+PROBE_TTL_S = 60
+EXPIRES_AFTER = timedelta(days=7)  # a job whose body expired is enqueued again by the sweeper
 
 
-class JobName(StrEnum):
-    MAINTAIN_EVENTS = "events.maintain"
-    FORGET_IDEMPOTENCY = "auth.forget_idempotency"
-    FORGET_MEMORIES = "memories.forget_expired"
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`position` is its score in the queue: the lowest starts first, and one in the future waits for its time."""
+
+    id: str
+    function: str
+    args: tuple[str | int, ...]
+    due_at: datetime
+    position: datetime
 
 
-def redis_settings(url: str) -> RedisSettings:
-    return RedisSettings.from_dsn(url)
+class JobQueue:
+    """All methods raise Unavailable while Redis is away or refuses writes."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._arq = arq_client(redis)
+
+    async def enqueue(self, jobs: Sequence[Job]) -> None:
+        """Does nothing for a job whose id is queued or running."""
+        for job in jobs:
+            await self._redis.run(lambda _, job=job: self._enqueue(job))  # type: ignore[misc]
+
+    async def _enqueue(self, job: Job) -> None:
+        wait = max(job.position - now(), timedelta(0))
+        await self._arq.enqueue_job(
+            job.function, *job.args, _job_id=job.id, _defer_until=job.position, _expires=wait + EXPIRES_AFTER
+        )
+
+    async def find_missing(self, jobs: Sequence[Job]) -> list[Job]:
+        """Those that are not in the queue. A job stays there until it ends, or until it has claimed its task."""
+        if not jobs:
+            return []
+        scores = await self._redis.run(lambda client: client.zmscore(QUEUE, [job.id for job in jobs]))
+        return [job for job, score in zip(jobs, scores, strict=True) if score is None]
+
+    async def advance(self, jobs: Sequence[Job]) -> None:
+        """Moves queued jobs forward to their positions; never backward."""
+        if jobs:
+            scores: Mapping[Any, float] = {job.id: job.position.timestamp() * 1000 for job in jobs}
+            await self._redis.run(lambda client: client.zadd(QUEUE, scores, xx=True, lt=True))
+
+    async def remove(self, job_ids: Collection[str]) -> None:
+        await self._redis.run(lambda client: client.zrem(QUEUE, *job_ids))
+
+    async def check_writable(self) -> None:
+        """A Redis that is read-only or out of memory answers pings but takes no jobs."""
+        await self._redis.ping()
+        await self._redis.run(lambda client: client.set(PROBE_KEY, b"", ex=PROBE_TTL_S))
+
+    async def length(self) -> int:
+        return int(await self._redis.run(lambda client: client.zcard(QUEUE)))
+
+
+def arq_client(redis: Redis) -> ArqRedis:
+    """arq's view of the connection: same pool, same time-outs."""
+    return ArqRedis(
+        redis.client.connection_pool,
+        job_serializer=serialize,
+        job_deserializer=deserialize,
+        default_queue_name=QUEUE,
+    )
+
+
+def redis_settings(url: str | None) -> RedisSettings:
+    """For arq's command line; without an address, arq's default."""
+    return RedisSettings.from_dsn(url) if url else RedisSettings()
 
 
 def serialize(job: dict[str, Any]) -> bytes:
@@ -29,5 +96,5 @@ def serialize(job: dict[str, Any]) -> bytes:
 
 
 def deserialize(body: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(body)
-    return found
+    job: dict[str, Any] = orjson.loads(body)
+    return job

@@ -28,7 +28,7 @@ from app.db import tables  # noqa: F401 - a flush follows foreign keys into slic
 from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.events.log import Actor
-from app.events.wakeups import Ringer
+from app.dispatch import Dispatcher
 from app.redis import Redis
 from app.tasks import service
 from app.tasks.service import Delegation
@@ -138,7 +138,7 @@ async def main() -> None:
     parley, redis = Database(settings), Redis(settings)
     database = await asyncpg.create_pool(settings.database_url, min_size=1, max_size=CONNECTIONS)
     await database.execute(_TABLE)
-    transaction = Transactions(parley, Ringer(redis))
+    transaction = Transactions(parley, Dispatcher(settings, parley, redis))
     async with transaction() as session:
         active = select(Agent.id).where(Agent.status == AgentStatus.ACTIVE).order_by(Agent.slug)
         creator, *assignees = await session.scalars(active)

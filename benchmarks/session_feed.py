@@ -26,7 +26,7 @@ from app.db.engine import Database
 from app.db.transaction import Transactions
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.events.wakeups import Ringer
+from app.dispatch import Dispatcher
 from app.ids import Prefix, to_global
 from app.redis import Redis
 from app.tasks.models import Task, TaskStatus
@@ -60,7 +60,9 @@ class Feed:
         self._settings = load_settings(
             flags=Flags(collaboration=True), team_day_budget_usd=ENOUGH, team_month_budget_usd=ENOUGH
         )
-        self._transaction = Transactions(Database(self._settings), Ringer(Redis(self._settings)))
+        database = Database(self._settings)
+        dispatcher = Dispatcher(self._settings, database, Redis(self._settings))
+        self._transaction = Transactions(database, dispatcher)
         self._team_id = UUID(os.environ["TEAM_ID"])
         self._open: list[UUID] = []
 

@@ -22,7 +22,7 @@ from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
 from app.events.models import Event
-from app.events.wakeups import Ringer
+from app.dispatch import Dispatcher
 from app.redis import Redis
 
 CHANNEL = "bench:events"
@@ -34,7 +34,7 @@ class Writer:
     def __init__(self) -> None:
         settings = load_settings()
         self._database, self._redis = Database(settings), Redis(settings)
-        self._transaction = Transactions(self._database, Ringer(self._redis))
+        self._transaction = Transactions(self._database, Dispatcher(settings, self._database, self._redis))
         self._team_id = UUID(os.environ["TEAM_ID"])
 
     async def write(self, count: int) -> None:

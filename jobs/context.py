@@ -1,4 +1,4 @@
-"""A typed view of arq's context dictionary."""
+"""What jobs share: a typed view of arq's context dictionary."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.config import Settings
+from app.conversations.answering import Answering
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from jobs.task_runner import TaskRunner
 
 _KEY = "parley"
 
@@ -17,11 +19,13 @@ class JobContext:
     settings: Settings
     database: Database
     transaction: Transactions
+    runner: TaskRunner
+    answering: Answering
 
     @classmethod
     def of(cls, ctx: dict[str, Any]) -> JobContext:
-        found: JobContext = ctx[_KEY]
-        return found
+        context: JobContext = ctx[_KEY]
+        return context
 
-    def put_into(self, ctx: dict[str, Any]) -> None:
-        ctx[_KEY] = self
+    def as_arq_context(self) -> dict[str, Any]:
+        return {_KEY: self}

@@ -1,4 +1,4 @@
-"""Steps of a worker that come again and again."""
+"""Repeats a step of a worker until it is cancelled."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ log = structlog.get_logger(__name__)
 _AWAY_PAUSE_S = 0.5
 
 
-async def repeat(step: Callable[[bool], Awaitable[None]], bell: asyncio.Event, every_s: float) -> None:
-    """Again at every ring, and after a while without one; the step is told which. Neither an absent database nor a
-    fault ends it."""
+async def repeat(step: Callable[[], Awaitable[None]], woken: asyncio.Event, pause_s: Callable[[], float]) -> None:
+    """Runs the step at every wake-up and after every pause. Neither an absent database nor a fault ends it."""
     while True:
-        rung, pause_s = bell.is_set(), every_s
-        bell.clear()
+        woken.clear()
+        away = False
         try:
-            await step(rung)
+            await step()
         except Unavailable:
-            pause_s = _AWAY_PAUSE_S
+            away = True
         except Exception:
-            log.exception("a step of the worker failed; trying again", step=step.__qualname__)
+            log.exception("a step of the worker failed; it will be retried", step=step.__qualname__)
         with suppress(TimeoutError):
-            async with asyncio.timeout(pause_s):
-                await bell.wait()
+            async with asyncio.timeout(_AWAY_PAUSE_S if away else pause_s()):
+                await woken.wait()

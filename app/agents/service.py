@@ -13,11 +13,11 @@ from app.agents.models import Agent, AgentStatus, Skill
 from app.agents.spec import AgentSpec, SkillSpec, TraitsSpec, parse_agent
 from app.agents.status import ALLOWED_FROM, refusal
 from app.auth import service as auth
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.ids import Prefix, new_id, to_global
 from app.teams import service as teams
 
@@ -107,7 +107,7 @@ async def change_status(
     if wanted is AgentStatus.ARCHIVED:
         await auth.revoke_keys_of_agent(session, team_id=team_id, agent_id=agent_id, actor=actor)
     if wanted is not AgentStatus.ACTIVE:
-        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
+        follow_ups.schedule(session, FollowUpKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
     append(
         session,
         _STATUS_EVENT[wanted],

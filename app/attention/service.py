@@ -25,11 +25,11 @@ from app.attention.models import (
     AttentionState,
     AttentionStep,
 )
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import NotFound, check_text
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor, append
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.ids import Prefix, new_id, to_global
 
 MAX_NOTE = 500
@@ -94,7 +94,7 @@ def open_item(
     )
     session.add(item)
     if deadline is not None:
-        errands.ask(session, ErrandKind.ATTENTION_DUE, team_id=team_id, subject_id=item.id, due_at=deadline)
+        follow_ups.schedule(session, FollowUpKind.ATTENTION_DUE, team_id=team_id, subject_id=item.id, due_at=deadline)
     _keep(session, item, AttentionAction.OPENED, EventKind.ATTENTION_OPENED, actor, title=item.title)
     return item
 

@@ -16,7 +16,7 @@ from app.auth import idempotency
 from app.auth.idempotency import Call
 from app.auth.queries import DEAD_KEY, LIVE
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
+from app.db.transaction import Transactions, WakeUp
 from app.errors import Unauthenticated
 from app.events.cursor import encoded
 from app.events.models import Event
@@ -84,7 +84,7 @@ async def perform(
     async with transactions.of_one_statement() as sent:
         ((lives, first, cursor),) = await sent.fetch(write.sql, *values)
         if first:
-            sent.bells.append(Bell.EVENTS)
+            sent.after_commit.wake_ups.add(WakeUp.EVENTS)
     if not lives:
         raise Unauthenticated(DEAD_KEY)
     if first:

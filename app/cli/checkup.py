@@ -39,7 +39,7 @@ async def database_findings(url: str | None) -> list[Finding]:
             await _version(connection),
             await _extension(connection),
             await _migrations(connection),
-            await _errands(connection),
+            await _follow_ups(connection),
             await _clock(connection),
         ]
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -95,19 +95,21 @@ async def _migrations(connection: asyncpg.Connection[asyncpg.Record]) -> Finding
     return Finding("migrations", f"at {current or 'nothing'}, needs {head}", mend)
 
 
-async def _errands(connection: asyncpg.Connection[asyncpg.Record]) -> Finding:
-    """Steps that Parley owes somebody; one that failed once or twice is done again by itself."""
+async def _follow_ups(connection: asyncpg.Connection[asyncpg.Record]) -> Finding:
+    """Follow-up jobs that keep failing; one that failed once or twice is retried by itself."""
     failing = None
-    if await connection.fetchval("select to_regclass('errand')"):
+    if await connection.fetchval("select to_regclass('follow_up')"):
         failing = await connection.fetchrow(
-            "select kind, failures, error, count(*) over () from errand where failures >= $1 "
+            "select kind, failures, error, count(*) over () from follow_up where failures >= $1 "
             "order by failures desc limit 1",
             WORRYING_FAILURES,
         )
     if failing is None:
-        return Finding("errands", "none fails")
+        return Finding("follow-ups", "none fails")
     found = f"{failing['count']} fail; {failing['kind']} failed {failing['failures']} times: {failing['error']}"
-    return Finding("errands", found[:500], "Look for `an errand failed` in the worker's log, and report it as a bug.")
+    return Finding(
+        "follow-ups", found[:500], "Look for `follow-up job failed` in the worker's log, and report it as a bug."
+    )
 
 
 async def _clock(connection: asyncpg.Connection[asyncpg.Record]) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from sqlalchemy import select
@@ -14,10 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.cli.connection import reachable_settings
 from app.config import LogFormat, Settings
 from app.db.engine import Database
-from app.db.transaction import Ringer, Transactions
+from app.db.transaction import AfterCommit, Dispatch, Transactions
+from app.dispatch import Dispatcher
 from app.errors import NotFound
 from app.events.log import Actor
-from app.events.wakeups import Ringer as RedisRinger
 from app.observability.logging import configure_logging
 from app.redis import Redis
 from app.teams.models import Team
@@ -37,23 +37,23 @@ async def _run(work: Callable[[AsyncSession], Awaitable[T]]) -> T:
     async with AsyncExitStack() as opened:
         database = Database(settings)
         opened.push_async_callback(database.close)
-        async with Transactions(database, _ringer(settings, opened))() as session:
+        async with Transactions(database, _dispatch(settings, database, opened))() as session:
             return await work(session)
     raise AssertionError
 
 
-def _ringer(settings: Settings, opened: AsyncExitStack) -> Ringer:
+def _dispatch(settings: Settings, database: Database, opened: AsyncExitStack) -> Dispatch:
     if settings.redis_url is None:
-        return _no_bell
+        return _leave_to_pollers
     redis = Redis(settings)
     opened.push_async_callback(redis.close)
-    ringer = RedisRinger(redis)
-    opened.push_async_callback(ringer.close)
-    return ringer
+    dispatcher = Dispatcher(settings, database, redis)
+    opened.push_async_callback(dispatcher.close)
+    return dispatcher
 
 
-async def _no_bell(bells: list[Any]) -> None:
-    """Without Redis at hand, servers find the change by polling, within seconds."""
+async def _leave_to_pollers(pending: AfterCommit) -> None:
+    """Without Redis, servers and workers find the change by polling, within seconds."""
 
 
 async def find_team(session: AsyncSession, slug: str | None) -> Team:

@@ -36,11 +36,11 @@ from app.collaborations.patterns.state import Fail, Finish, Orders, Step, Synthe
 from app.collaborations.spec import MOST_DURATION_S, Extension
 from app.collaborations.steps import next_step
 from app.config import Settings
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.tasks.models import Task
 from app.teams.flags import FeatureFlag, require
 
@@ -117,9 +117,9 @@ def _give_time(session: AsyncSession, row: Collaboration, seconds: int) -> None:
 
 
 def ask_deadline(session: AsyncSession, row: Collaboration) -> None:
-    errands.ask(
+    follow_ups.schedule(
         session,
-        ErrandKind.COLLABORATION_DEADLINE,
+        FollowUpKind.SESSION_DEADLINE,
         team_id=row.team_id,
         subject_id=row.id,
         due_at=row.deadline,

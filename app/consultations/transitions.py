@@ -16,11 +16,11 @@ from app.consultations.models import ACTIVE, Consultation, ConsultationStatus
 from app.consultations.narration import tell
 from app.consultations.record import escalate
 from app.consultations.spec import Answer
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.tasks import transitions as tasks
 from app.tasks.assignment import call_off
 from app.tasks.failures import Usage
@@ -106,13 +106,13 @@ async def answer(
 
 
 async def agent_stopped(session: AsyncSession, team_id: UUID, agent_id: UUID) -> None:
-    """A specialist was paused or archived: a person decides on what it was asked. Each consultation takes an errand of
-    its own."""
+    """A specialist was paused or archived: a person decides on what it was asked. Each consultation gets
+    a follow-up job of its own."""
     agent = await agents.lock(session, team_id, agent_id)
     if agent.status is AgentStatus.ACTIVE:
         return
     for consultation_id in await queries.open_of_specialist(session, team_id, agent_id):
-        errands.ask(session, ErrandKind.CONSULTATION_STOPPED, team_id=team_id, subject_id=consultation_id)
+        follow_ups.schedule(session, FollowUpKind.SPECIALIST_STOPPED, team_id=team_id, subject_id=consultation_id)
 
 
 async def stopped(session: AsyncSession, team_id: UUID, consultation_id: UUID) -> None:

@@ -1,7 +1,7 @@
 """Answers messages: asks the chosen agents in their turn, takes their replies, and makes one message of them.
 
-Every step is an errand, done in one transaction while the conversation's row is held; so however many workers there
-are, and whenever one is killed, each step happens once.
+Every step is a follow-up job that runs in one transaction under the lock of the conversation's row. So each step
+happens once, however many workers there are and whenever one is killed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from app.conversations.sight import title_of
 from app.conversations.spec import in_words
 from app.conversations.turns import Step, next_step
 from app.embeddings.static import StaticEmbedder
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import AppError, Unavailable
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.handoffs.judging.embedding import EmbeddingJudge
 from app.ids import Prefix, to_global
 from app.routing import feedback
@@ -179,7 +179,9 @@ class Answering:
         at = await session.scalar(select(func.clock_timestamp()))
         assert at is not None
         due_at = at + timedelta(seconds=reply.timeout_s)
-        errands.ask(session, ErrandKind.CONTRIBUTION_OVERDUE, team_id=reply.team_id, subject_id=one.id, due_at=due_at)
+        follow_ups.schedule(
+            session, FollowUpKind.CONTRIBUTION_OVERDUE, team_id=reply.team_id, subject_id=one.id, due_at=due_at
+        )
 
     def _spec(self, held: Held, context: Context) -> TaskSpec:
         """Raises InvalidInput."""

@@ -11,11 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.agents.models import Agent, AgentStatus
 from app.conversations.models import Conversation, ConversationParticipant, ParticipantRole
 from app.conversations.narration import tell
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.ids import Prefix, to_global
 
 MOST_PARTICIPANTS = 50
@@ -82,7 +82,7 @@ async def _look_after(session: AsyncSession, team_id: UUID, agent_id: UUID) -> N
     deadlocks: then what a stopped agent has is passed on once more afterwards."""
     mine = (Agent.id == agent_id) & (Agent.status == AgentStatus.ACTIVE)
     if await session.scalar(select(Agent.id).where(mine).with_for_update(read=True, skip_locked=True)) is None:
-        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
+        follow_ups.schedule(session, FollowUpKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
 
 
 async def takes_part(session: AsyncSession, conversation: Conversation, agent_id: UUID) -> bool:

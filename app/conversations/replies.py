@@ -21,11 +21,11 @@ from app.conversations.models import (
     ReplyStatus,
 )
 from app.conversations.narration import tell_reply
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, NotFound
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.ids import new_id
 from app.routing import feedback
 from app.routing.models import RoutingOutcome
@@ -80,7 +80,7 @@ async def _open(session: AsyncSession, message: Message, agent_ids: Sequence[UUI
         )
         for place, agent_id in enumerate(agent_ids, start=1)
     )
-    errands.ask(session, ErrandKind.START_REPLY, team_id=message.team_id, subject_id=reply.id)
+    follow_ups.schedule(session, FollowUpKind.START_REPLY, team_id=message.team_id, subject_id=reply.id)
     return reply
 
 
@@ -110,7 +110,7 @@ async def ask_for_next(session: AsyncSession, conversation: Conversation) -> Non
     """Let the next reply take its turn."""
     await session.flush()
     for reply in (await unfinished(session, conversation))[:1]:
-        errands.ask(session, ErrandKind.START_REPLY, team_id=reply.team_id, subject_id=reply.id)
+        follow_ups.schedule(session, FollowUpKind.START_REPLY, team_id=reply.team_id, subject_id=reply.id)
 
 
 async def cancel(session: AsyncSession, *, team_id: UUID, reply_id: UUID, reason: str, actor: Actor) -> Reply:

@@ -11,8 +11,8 @@ from app.conversations import models as conversations
 from app.conversations.handoffs import models as conversation_handoffs
 from app.db.base import Base
 from app.documents import models as documents
-from app.errands import models as errands
 from app.events import models as events
+from app.follow_ups import models as follow_ups
 from app.groups import models as groups
 from app.handoffs import models as handoffs
 from app.memories import models as memories
@@ -35,8 +35,8 @@ __all__ = [
     "conversation_handoffs",
     "conversations",
     "documents",
-    "errands",
     "events",
+    "follow_ups",
     "groups",
     "handoffs",
     "memories",

@@ -16,7 +16,7 @@ from app.auth.tokens import hash_secret, new_secret
 from app.config import Settings
 from app.contracts import service as contracts
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
+from app.db.transaction import AfterCommit, Transactions
 from app.dev.postgres import make_data_folder
 from app.errors import ConfigurationError
 from app.events.log import SYSTEM
@@ -37,7 +37,7 @@ async def ensure_demo(settings: Settings) -> str:
         raise ConfigurationError("PARLEY_DEMO_KEY must be 16 to 200 printable ASCII characters without spaces.")
     database = Database(settings)
     try:
-        async with Transactions(database, ring=_nobody_listens)() as session:
+        async with Transactions(database, dispatch=_nobody_listens)() as session:
             team = await _team(session)
             return await _key(session, team, settings)
     finally:
@@ -89,5 +89,5 @@ def _store(file: Path, secret: str) -> None:
     draft.replace(file)
 
 
-async def _nobody_listens(_bells: list[Bell]) -> None:
+async def _nobody_listens(pending: AfterCommit) -> None:
     """The API is not up yet when the demo is made."""

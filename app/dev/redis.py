@@ -1,4 +1,4 @@
-"""The embedded Valkey: our Redis on one machine. It keeps nothing on disk, because Redis is only the bell."""
+"""The embedded Valkey: our Redis on one machine. It keeps nothing on disk, because Postgres is the record."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db.transaction import Bell, remember_bell
+from app.db.transaction import WakeUp, wake_after_commit
 from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.models import Event
@@ -65,7 +65,7 @@ def append(
     )
     session.add(event)
     session.info["last_event"] = event
-    remember_bell(session, Bell.EVENTS)
+    wake_after_commit(session, WakeUp.EVENTS)
     return event
 
 

@@ -1,6 +1,6 @@
 """One tailer per process follows the event log and hands new events to whoever listens in this process.
 
-One query, whatever the number of listeners; woken by the bell, polling slowly otherwise.
+One query, whatever the number of listeners. Woken by a Redis message; polls as a fallback.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import structlog
 
 from app.config import Settings
 from app.db.engine import Database
-from app.db.transaction import Bell
+from app.db.transaction import WakeUp
 from app.errors import Unavailable
 from app.events.reading import EventRow, Place, log_state, tail
-from app.events.wakeups import Listener
 from app.observability import metrics
+from app.wakeups import Listener
 
 log = structlog.get_logger(__name__)
 BATCH = 500
@@ -32,16 +32,16 @@ class Tailer:
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._poll_s = settings.event_poll_s
-        self._bell = asyncio.Event()
+        self._woken = asyncio.Event()
         self._listeners: list[Listening] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self.listener = Listener(settings, Bell.EVENTS, self.wake)
+        self.listener = Listener(settings, WakeUp.EVENTS, self.wake)
         self.place: Place | None = None
         self._read_at = time.monotonic()
         self._following = asyncio.Event()
 
     def wake(self) -> None:
-        self._bell.set()
+        self._woken.set()
 
     def listen(self, listener: Listening) -> None:
         """Called with each batch of events in order, and with the place up to which the log has been read."""
@@ -90,19 +90,19 @@ class Tailer:
     async def _wait(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
-                await self._bell.wait()
+                await self._woken.wait()
         except TimeoutError:
             return
 
     async def _read_all(self) -> bool:
-        """Hand out everything new; returns whether there is something to wait for that rings no bell."""
+        """Hand out everything new; returns whether there is something to wait for that sends no wake-up."""
         if self.place is None:
             state = await log_state(self._database)
             if not state.mended:  # or all that was restored would be handed out as new
                 return True
             self.place = state.end
         while True:
-            self._bell.clear()
+            self._woken.clear()
             batch = await tail(self._database, self.place, BATCH)
             for listener in self._listeners:
                 listener(batch.rows, batch.through)

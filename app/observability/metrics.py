@@ -25,14 +25,28 @@ EXPORTED_ROWS = Counter("parley_exported_rows_total", "Rows sent by exports.", [
 EVENT_LAG = Histogram(
     "parley_event_lag_seconds", "From the begin of a change to its event's delivery here.", buckets=_SECONDS
 )
-EVENT_RECONNECTS = Counter("parley_event_reconnects_total", "Times that the wake-up connection had to be rebuilt.")
-EVENT_BELLS_LOST = Counter("parley_event_bells_lost_total", "Wake-ups that could not be sent; polling covers for them.")
+WAKE_UP_RECONNECTS = Counter("parley_wake_up_reconnects_total", "Times that a wake-up connection had to be rebuilt.")
+DISPATCHES_LOST = Counter(
+    "parley_dispatches_lost_total", "Deliveries to Redis after a commit that failed; polling and the sweeper cover."
+)
 SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they do.", ["state"])  # live, replaying
 STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is executed once per event.")
 SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
 TASKS_RUNNING = Gauge("parley_tasks_running", "Tasks that this worker runs now.")
 TASK_WAIT = Histogram("parley_task_wait_seconds", "From a task being ready to its start here.", buckets=_SECONDS)
-ERRAND_FAILURES = Counter("parley_errand_failures_total", "Errands that failed and were put off, by kind.", ["kind"])
+FOLLOW_UP_FAILURES = Counter(
+    "parley_follow_up_failures_total", "Follow-up jobs that failed and will be retried, by kind.", ["kind"]
+)
+QUEUE_DEPTH = Gauge(
+    "parley_queue_depth", "Jobs that are due and wait for a worker, by sort.", ["job"]
+)  # task, follow_up
+QUEUE_OLDEST = Gauge("parley_queue_oldest_due_seconds", "How long the oldest due job has waited, by sort.", ["job"])
+QUEUE_DEGRADED = Gauge(
+    "parley_queue_degraded", "1 while Redis takes no jobs and this worker's sweeper runs them itself, else 0."
+)
+QUEUE_REPAIRED = Counter("parley_queue_repaired_total", "Due jobs that were missing in Redis and were enqueued again.")
+TASKS_RETRIED = Counter("parley_tasks_retried_total", "Attempts that failed and will be retried.")
+TASKS_DEAD = Counter("parley_tasks_dead_total", "Tasks that failed for good and became dead letters.")
 DELIVERIES = Counter("parley_deliveries_total", "Events delivered to subscribers.")
 MODEL_RUNS = Counter(
     "parley_model_runs_total", "Runs of managed agents.", ["provider", "outcome"]

@@ -16,7 +16,7 @@ from app.budgets import service as budgets
 from app.budgets.caps import caps_of
 from app.config import Settings
 from app.contracts import service as contracts
-from app.db.transaction import Bell, remember_bell
+from app.db.transaction import enqueue_task_after_commit
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
@@ -55,8 +55,8 @@ class Assignment:
 async def assign(session: AsyncSession, *, team_id: UUID, wanted: Assignment, settings: Settings, actor: Actor) -> Task:
     """Raises AgentUnavailable, BudgetExhausted or NotFound; then nothing is created and nothing reserved.
 
-    Whoever orders it has checked the flags and rights of what it is for. When it has ended, in whichever way, the
-    errand TASK_ENDED follows.
+    Whoever orders it has checked the flags and rights of what it is for. However the task ends, a follow-up
+    job tells them.
     """
     mine = select(Team).where(Team.id == team_id).with_for_update(read=True)
     team = (await session.scalars(mine.execution_options(populate_existing=True))).one()
@@ -84,7 +84,7 @@ async def assign(session: AsyncSession, *, team_id: UUID, wanted: Assignment, se
         "purpose": task.purpose,
     }
     tell(session, EventKind.TASK_CREATED, task, actor, **told)
-    remember_bell(session, Bell.WORK)
+    enqueue_task_after_commit(session, task.id)
     return task
 
 

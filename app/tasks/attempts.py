@@ -13,8 +13,10 @@ from app.tasks.failures import Failure, Usage
 from app.tasks.models import AttemptOutcome, Task, TaskAttempt
 
 
-def open_attempt(session: AsyncSession, task: Task) -> TaskAttempt:
-    attempt = TaskAttempt(team_id=task.team_id, task_id=task.id, agent_id=task.assignee_id, number=task.attempts_made)
+def open_attempt(session: AsyncSession, task: Task, job_id: str | None = None) -> TaskAttempt:
+    attempt = TaskAttempt(
+        team_id=task.team_id, task_id=task.id, agent_id=task.assignee_id, number=task.attempts_made, job_id=job_id
+    )
     session.add(attempt)
     return attempt
 

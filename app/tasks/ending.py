@@ -7,7 +7,8 @@ end touches was made after it, so two ends at once meet in the same order. No ac
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -17,11 +18,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.attention import service as attention
 from app.budgets import service as budgets
-from app.db.transaction import Bell, remember_bell
-from app.errands import service as errands
-from app.errands.models import ErrandKind
+from app.db.transaction import WakeUp, enqueue_task_after_commit, wake_after_commit
 from app.events.kinds import EventKind
 from app.events.log import Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.tasks import attempts
 from app.tasks.dependencies import dependants_of, doomed_by
 from app.tasks.failures import PARENT_ENDED, Failure, dependency_failed
@@ -42,6 +43,14 @@ _OUTCOME = {
     TaskStatus.FAILED: AttemptOutcome.FAILED,
     TaskStatus.TIMED_OUT: AttemptOutcome.TIMED_OUT,
     TaskStatus.CANCELLED: AttemptOutcome.CANCELLED,
+}
+
+# Who ordered the work goes on when it has ended.
+_OWNER_FOLLOW_UP = {
+    TaskPurpose.REPLY: FollowUpKind.REPLY_TASK_ENDED,
+    TaskPurpose.STAGE: FollowUpKind.STAGE_TASK_ENDED,
+    TaskPurpose.REPORT: FollowUpKind.REPORT_TASK_ENDED,
+    TaskPurpose.CONSULTATION: FollowUpKind.CONSULTATION_TASK_ENDED,
 }
 
 
@@ -66,8 +75,29 @@ async def end(
     await mark(session, task, status, at, actor, failure, outcome)
     for one in freed:
         one.waiting_for -= 1
-        remember_bell(session, Bell.WORK)
+        enqueue_task_after_commit(session, one.id)
     await _account(session, task, cost, [*ended, task])
+
+
+@dataclass(frozen=True, slots=True)
+class EndedTask:
+    """A locked task that completes, its running attempt, and what it has cost since it was last charged."""
+
+    task: Task
+    attempt: TaskAttempt
+    at: datetime
+    actor: Actor
+    cost: Decimal = NO_COST
+
+
+async def end_untied(session: AsyncSession, ended: Sequence[EndedTask]) -> None:
+    """Completes locked tasks that no other task depends on and that have no open subtasks."""
+    for one in ended:
+        await mark(session, one.task, TaskStatus.COMPLETED, one.at, one.actor, None, attempt=one.attempt)
+    await session.flush()
+    for depth in sorted({one.task.depth for one in ended}, reverse=True):
+        level = [one for one in ended if one.task.depth == depth]
+        await budgets.settle(session, {one.task.budget_id: one.cost for one in level})
 
 
 async def end_below(session: AsyncSession, task: Task, *, at: datetime, actor: Actor, cost: Decimal = NO_COST) -> None:
@@ -176,7 +206,7 @@ async def mark(
         attempt = attempt or await attempts.current(session, task)
         attempts.close(attempt, outcome or _OUTCOME[status], at, failure)
         if status is not TaskStatus.COMPLETED:
-            remember_bell(session, Bell.WORK)  # whoever runs it is to stop
+            wake_after_commit(session, WakeUp.JOBS)  # whoever runs it has to stop
     task.status, task.finished_at = status, at
     task.claim_token = task.lease_until = task.deadline = None
     if failure is not None:
@@ -185,4 +215,4 @@ async def mark(
     if task.waiting_for and status is not TaskStatus.COMPLETED:
         await attention.withdraw_of_task(session, task.id, actor=actor)
     if task.purpose is not TaskPurpose.DELEGATION:
-        errands.ask(session, ErrandKind.TASK_ENDED, team_id=task.team_id, subject_id=task.id)
+        follow_ups.schedule(session, _OWNER_FOLLOW_UP[task.purpose], team_id=task.team_id, subject_id=task.id)

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.db.engine import Database
 from app.tasks.models import Task
 
-_HELD = "select claim_token from task where claim_token = any($1)"
+_VALID = "select claim_token from task where claim_token = any($1)"
 
 
 async def extend(session: AsyncSession, claims: Collection[UUID], lease_s: int) -> None:
@@ -23,6 +23,6 @@ async def extend(session: AsyncSession, claims: Collection[UUID], lease_s: int) 
     await session.execute(update(Task).where(Task.id.in_(mine)).values(lease_until=until))
 
 
-async def held(database: Database, claims: Collection[UUID]) -> set[UUID]:
+async def valid_claims(database: Database, claims: Collection[UUID]) -> set[UUID]:
     """Those of the claims that still count."""
-    return {row["claim_token"] for row in await database.fetch(_HELD, list(claims))}
+    return {row["claim_token"] for row in await database.fetch(_VALID, list(claims))}

@@ -118,6 +118,9 @@ class Task(Identified, Timestamped, Base):
             postgresql_where=text("status = 'pending' and waiting_for = 0"),
         ),
         Index("ix_task_next", "due_at", "id", postgresql_where=text("status = 'pending' and waiting_for = 0")),
+        Index(
+            "ix_task_team_next", "team_id", "due_at", postgresql_where=text("status = 'pending' and waiting_for = 0")
+        ),
         Index("uq_task_claim_token", "claim_token", unique=True, postgresql_where=text("claim_token is not null")),
         Index(
             "ix_task_lease",
@@ -235,6 +238,8 @@ class TaskAttempt(Identified, Base):
     task_id: Mapped[UUID]
     agent_id: Mapped[UUID]
     number: Mapped[int] = mapped_column(SmallInteger)
+    # The arq job that ran it; none for an external agent's attempt and for one that ran while Redis was away.
+    job_id: Mapped[str | None] = mapped_column(String(64))
     outcome: Mapped[AttemptOutcome] = mapped_column(
         text_enum(AttemptOutcome), server_default=AttemptOutcome.RUNNING.value
     )

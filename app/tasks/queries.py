@@ -25,18 +25,6 @@ select exists (select from task
 """
 
 
-_ANY_DUE = """
-select exists (select from task join agent on agent.id = task.assignee_id
-    where task.status = 'pending' and task.waiting_for = 0 and task.ready_at <= clock_timestamp()
-        and agent.status = 'active' and agent.runtime = 'managed')
-"""
-
-
-async def any_due(database: Database) -> bool:
-    """Whether a worker would find a task of a managed agent now. Far cheaper than to claim none."""
-    return bool(await database.fetchval(_ANY_DUE))
-
-
 async def has_work(database: Database, *, team_id: UUID, agent_id: UUID, types: Collection[TaskType] | None) -> bool:
     """Whether a claim would find a task now."""
     wanted = None if types is None else [one.value for one in types]

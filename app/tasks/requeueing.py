@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db.transaction import Bell, remember_bell
+from app.db.transaction import WakeUp, enqueue_task_after_commit, wake_after_commit
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.tasks import attempts, dead_letters
@@ -128,7 +128,8 @@ async def bury(session: AsyncSession, task: Task, failure: Failure, actor: Actor
 
 
 def requeued(session: AsyncSession, task: Task, actor: Actor, **why: Any) -> None:
-    """Tell that a task is pending again, from when on, and wake the workers."""
+    """Tells that a task is pending again, from when on, and enqueues its next attempt."""
     told = {"attempt": task.attempts_made, "readyAt": task.ready_at.isoformat(), **why}
     tell(session, EventKind.TASK_REQUEUED, task, actor, **told)
-    remember_bell(session, Bell.WORK)
+    wake_after_commit(session, WakeUp.JOBS)  # whoever ran it has to stop
+    enqueue_task_after_commit(session, task.id)

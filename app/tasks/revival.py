@@ -14,7 +14,7 @@ from app.agents.models import Agent
 from app.budgets import service as budgets
 from app.budgets.models import BudgetAccount
 from app.config import Settings
-from app.db.transaction import Bell, remember_bell
+from app.db.transaction import WakeUp, enqueue_task_after_commit, wake_after_commit
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
@@ -120,7 +120,8 @@ async def reassign(
         fromAgentId=to_global(Prefix.AGENT, before),
         reason=reason,
     )
-    remember_bell(session, Bell.WORK)
+    wake_after_commit(session, WakeUp.JOBS)  # whoever runs it has to stop
+    enqueue_task_after_commit(session, task.id)
     return task
 
 

@@ -83,11 +83,12 @@ class Run:
         """What the task has become: late, over a limit or against its contract it does not complete."""
         self.ending = True
         change = self._complete if self.at_completion else transitions.complete
-        checked = await self._checked(made.output)
+        checked = await self.check_output(made.output)
         task = await self.write(change, result=made.result, output=made.output, usage=self.usage, checked=checked)
         return task.status
 
-    async def _checked(self, output: dict[str, Any] | None) -> Checked | None:
+    async def check_output(self, output: dict[str, Any] | None) -> Checked | None:
+        """Checks the output against the task's contract, outside of the transaction that completes the task."""
         task = self.task
         if task.contract_id is None and task.output_schema is None:
             return None

@@ -25,7 +25,7 @@ from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.documents import invalid
 from app.contracts.models import Contract
-from app.db.transaction import Bell, remember_bell
+from app.db.transaction import enqueue_task_after_commit
 from app.errors import Conflict, InvalidInput, NotFound
 from app.events.kinds import EventKind
 from app.events.log import Actor
@@ -125,7 +125,7 @@ async def delegate(
     await dependencies.add(session, task, wanted.depends_on)
     if unfunded is not None:
         await budgets.fund(session, unfunded)
-    remember_bell(session, Bell.WORK)
+    enqueue_task_after_commit(session, task.id)
     return task
 
 

@@ -19,8 +19,8 @@ from app.budgets import service as budgets
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.tasks import outputs
-from app.tasks.claiming import LEASE_S, take
+from app.tasks.claiming import LEASE_S, start_attempts
+from app.tasks.completion import Completion, LockedRun, complete_one
 from app.tasks.ending import end
 from app.tasks.failures import NOTHING, Failure, Usage
 from app.tasks.locks import held, locked, not_yours
@@ -82,18 +82,8 @@ async def complete(
     task, attempt, at = await held(
         session, team_id=team_id, task_id=task_id, claim_token=claim_token, agent_id=agent_id
     )
-    stopped, cost = await stopped_by_limits(session, task, attempt, usage, at, actor)
-    if stopped:
-        return task
-    if checked is None or not checked.counts_for(task, output):
-        checked = await outputs.checked_now(session, task, output)
-    if checked.violation is not None:
-        await fail_attempt(session, task, checked.violation, at=at, actor=actor, cost=cost)
-        return task
-    task.result, task.output = without_secrets(task, result), without_secrets(task, output)
-    task.result_artifacts = without_secrets(task, list(artifacts))
-    task.error_code = task.error_message = None
-    await end(session, task, TaskStatus.COMPLETED, at=at, actor=actor, cost=cost)
+    completion = Completion(claim_token, actor, result, output, artifacts, usage, checked)
+    await complete_one(session, LockedRun(task, attempt, at), completion)
     return task
 
 
@@ -109,7 +99,7 @@ async def submit(
 ) -> Task:
     """Take an agent's own task up, unless that was done, and complete it: nobody need answer what it waited for. Raises
     Conflict for one that has ended, or whose agent is not to work now."""
-    task, at = await locked(session, team_id=team_id, task_id=task_id)
+    task, _ = await locked(session, team_id=team_id, task_id=task_id)
     agent = (await session.scalars(select(Agent).where(Agent.id == task.assignee_id))).one()
     if task.status not in OPEN:
         raise Conflict(f"This task has already ended ({task.status.name}).")
@@ -119,8 +109,8 @@ async def submit(
         if task.waiting_for:
             await attention.withdraw_of_task(session, task.id, actor=actor)
             task.waiting_for = 0
-        take(session, task, at, lease_s=LEASE_S[0], actor=actor)
         await session.flush()
+        await start_attempts(session, [task.id], lease_s=LEASE_S[0], actor=actor)
     assert task.claim_token is not None
     return await complete(
         session,

@@ -9,14 +9,14 @@ import uvloop
 from app.config import load_settings
 from app.db.engine import Database
 from app.db.transaction import Transactions
-from app.events.wakeups import Ringer
+from app.dispatch import Dispatcher
 from app.observability.logging import configure_logging
 from app.redis import Redis
 from app.tasks.run import Made, Run
 from benchmarks.starts import Starts, obey
 from jobs.context import JobContext
 from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
+from tests.fixtures.follow_ups import run_follow_ups
 from jobs.task_pool import TaskPool
 from jobs.worker import keep_calendar, run_pool
 

@@ -203,7 +203,7 @@ async def _wait_for_work(context: Context, input: ClaimTaskInput) -> None:
 async def claim_task(work: Work, input: ClaimTaskInput) -> ClaimTaskPayload:
     agent_id, lease_s = _worker_id(work.context, input), _lease(input.lease_seconds)
     await queries.require_runtime(work.session, team_id=work.team_id, agent_id=agent_id, runtime=AgentRuntime.EXTERNAL)
-    task = await claiming.claim(
+    task = await claiming.claim_next(
         work.session, team_id=work.team_id, agent_id=agent_id, types=input.types, lease_s=lease_s, actor=work.actor
     )
     if task is None:

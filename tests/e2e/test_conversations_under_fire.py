@@ -174,7 +174,7 @@ async def test_every_message_is_answered_once_though_workers_are_killed(installa
             where task.team_id = $1 and contribution.id is null""",
         "money that is still reserved": "select id from budget_account where team_id = $1 and reserved <> 0",
         "something that is still owed": """
-            select id from errand where team_id = $1 and kind <> 'contribution_overdue'""",
+            select id from follow_up where team_id = $1 and kind <> 'contribution_overdue'""",
     }
     assert {what: found for what, sql in wrong.items() if (found := await hall.rows(sql))} == {}
     ensembles = "select count(*) > 0 from contribution where team_id = $1 and place = 2 and status = 'completed'"

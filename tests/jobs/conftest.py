@@ -1,28 +1,26 @@
-"""A desk whose tasks are run by a pool: both on the test's own database, joined by a real bell."""
+"""A desk whose tasks are run by a real worker on the test's own database and Redis."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from app.clock import now
 from app.config import Flags, Settings, load_settings
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
+from app.db.transaction import Transactions
+from app.dispatch import Dispatcher
 from app.events import partitions
-from app.events.wakeups import Listener, Ringer
 from app.redis import Redis
-from app.tasks.run import Made, Run
 from app.teams import service as teams
-from jobs import task_pool
-from jobs.task_pool import TaskPool
+from jobs.process import WorkerProcess
+from jobs.task_runner import Execute
 from tests.fixtures.desk import ACTOR, Desk
+from tests.fixtures.workers import running_worker
 
-Execute = Callable[[Run], Awaitable[Made]]
-Pools = Callable[..., AbstractAsyncContextManager[TaskPool]]
+Workers = Callable[..., AbstractAsyncContextManager[WorkerProcess]]
 
 
 @pytest.fixture
@@ -41,9 +39,9 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
 @pytest.fixture
 async def transaction(settings: Settings, database: Database) -> AsyncIterator[Transactions]:
     redis = Redis(settings)
-    ringer = Ringer(redis)
-    yield Transactions(database, ringer)
-    await ringer.close()
+    dispatcher = Dispatcher(settings, database, redis)
+    yield Transactions(database, dispatcher)
+    await dispatcher.close()
     await redis.close()
 
 
@@ -56,24 +54,11 @@ async def desk(transaction: Transactions, settings: Settings) -> Desk:
 
 
 @pytest.fixture
-def pools(settings: Settings, database: Database, transaction: Transactions, monkeypatch: pytest.MonkeyPatch) -> Pools:
-    """Pools that hear the bell, and drain at the end. They poll so seldom that only the bell explains what they do."""
-    monkeypatch.setattr(task_pool, "POLL_S", 60.0)
+def workers(settings: Settings) -> Workers:
+    """Workers whose tasks the test executes; they are stopped at the end, and give back what still runs."""
 
-    @asynccontextmanager
-    async def open_pool(execute: Execute, *, slots: int = 5, grace_s: float = 0.1) -> AsyncIterator[TaskPool]:
-        pool = TaskPool(database, transaction, execute, slots=slots)
-        listener = Listener(settings, Bell.WORK, pool.wake)
-        working = [asyncio.create_task(pool.run()), asyncio.create_task(listener.run())]
-        async with asyncio.timeout(10):
-            while not listener.connected:  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-        try:
-            yield pool
-        finally:
-            for task in working:
-                task.cancel()
-            await asyncio.gather(*working, return_exceptions=True)
-            await pool.drain(grace_s)
+    def start(execute: Execute, *, slots: int = 5, grace_s: float = 0.1) -> AbstractAsyncContextManager[WorkerProcess]:
+        chosen = settings.model_copy(update={"worker_slots": slots, "shutdown_grace_s": grace_s})
+        return running_worker(chosen, execute)
 
-    return open_pool
+    return start

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql
+from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.db.engine import Database
@@ -26,13 +27,12 @@ from app.messages.spec import MessageSpec
 from app.tasks.models import Task, TaskStatus, ToolCall
 from app.tasks.run import Made, Run
 from tests.fixtures.desk import ACTOR, Desk
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 
 @pytest.fixture
-def offline(settings: Settings, database: Database, pools: Pools) -> Any:
-    return lambda: pools(Execution(settings, database, Providers(settings)))
+def offline(settings: Settings, database: Database, workers: Workers) -> Any:
+    return lambda: workers(Execution(settings, database, Providers(settings)))
 
 
 def tool(name: str, **arguments: Any) -> str:

@@ -10,32 +10,29 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.attention.models import AttentionItem, AttentionState
 from app.config import Settings
 from app.db.engine import Database
-from app.events.log import SYSTEM, Actor
+from app.events.log import Actor
 from app.inference.providers import Providers
 from app.interventions import answering
 from app.interventions.answering import Answer
 from app.managed.execution import Execution
-from app.tasks.claiming import claim_managed
 from app.tasks.models import Task, TaskStatus, ToolCall
+from app.tasks.queueing import due_jobs
 from app.tasks.sweeper import sweep
-from jobs import errand_runner
-from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
 from tests.fixtures.desk import Desk
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
+from tests.jobs.conftest import Workers
 
 WAITING = 500 if os.environ.get("PARLEY_SOAK") else 12
 MINA = Actor("Mina")
 
 
 @pytest.fixture
-def offline(settings: Settings, database: Database, pools: Pools) -> Any:
-    return lambda slots=1: pools(Execution(settings, database, Providers(settings)), slots=slots)
+def offline(settings: Settings, database: Database, workers: Workers) -> Any:
+    return lambda slots=1: workers(Execution(settings, database, Providers(settings)), slots=slots)
 
 
 def ask(**arguments: Any) -> str:
@@ -73,11 +70,11 @@ async def answer(desk: Desk, item: AttentionItem, **given: Any) -> None:
 async def test_many_wait_without_a_worker_and_go_on_after_a_restart_of_everything(desk: Desk, offline: Any) -> None:
     first = await desk.delegate("kyra", "luke", instructions=f"Plan the launch.\n{ask()}", max_tokens=100_000)
     await desk.copy_task(first, WAITING - 1)
-    async with offline(slots=3) as pool:
+    async with offline(slots=3) as worker:
         await until_waiting(desk, WAITING)
         plain = await desk.delegate("kyra", "ada")
         await until_status(desk, plain, TaskStatus.COMPLETED)
-        busy = [run.task.id for run, _ in pool._running.values() if run.task.id != plain.id]
+        busy = [run.task.id for run, _ in worker.runner._running.values() if run.task.id != plain.id]
     asked = await open_items(desk)
     for item in asked:
         await answer(desk, item, text="The French one.")
@@ -102,13 +99,12 @@ async def test_five_hundred_that_wait_leave_the_workers_idle(desk: Desk, offline
     async with offline():
         await until_waiting(desk, 1)
     await desk.copy_task(first, 499)
-    async with offline(slots=1) as pool:
+    async with offline(slots=1) as worker:
         plain = await desk.delegate("kyra", "ada")
         await until_status(desk, plain, TaskStatus.COMPLETED)
-        assert [run.task.id for run, _ in pool._running.values() if run.task.id != plain.id] == []
+        assert [run.task.id for run, _ in worker.runner._running.values() if run.task.id != plain.id] == []
     assert await database.fetchval("select count(*) from task where waiting_for = 1 and status = 'pending'") == 500
-    async with desk.transaction.of_one_statement() as statement:
-        assert await claim_managed(statement, limit=500, lease_s=8, actor=SYSTEM) == []
+    assert await due_jobs(database, limit=500) == []
 
 
 async def test_a_worker_that_dies_after_the_answer_costs_neither_the_answer_nor_a_second_question(
@@ -119,8 +115,8 @@ async def test_a_worker_that_dies_after_the_answer_costs_neither_the_answer_nor_
         await until_waiting(desk, 1)
     (item,) = await open_items(desk)
     await answer(desk, item, option="Spain")
-    async with desk.transaction.of_one_statement() as statement:
-        (dying,) = await claim_managed(statement, limit=5, lease_s=8, actor=SYSTEM)
+    dying = await desk.claim("luke")
+    assert dying is not None
     await desk.sql("update task set lease_until = now() where status = 'in_progress'")
     await sweep(desk.transaction)
     async with offline():
@@ -132,10 +128,7 @@ async def test_a_worker_that_dies_after_the_answer_costs_neither_the_answer_nor_
     assert (await calls(desk, task))[-1] == "Mina answered: Spain"
 
 
-async def test_a_deadline_lets_the_task_go_on_with_what_counts_then(
-    desk: Desk, offline: Any, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(errand_runner, "POLL_S", 0.05)
+async def test_a_deadline_lets_the_task_go_on_with_what_counts_then(desk: Desk, offline: Any) -> None:
     instructions = "\n".join(
         (
             ask(question="Late?", deadline_seconds=1, default_answer="no"),
@@ -144,14 +137,8 @@ async def test_a_deadline_lets_the_task_go_on_with_what_counts_then(
         )
     )
     task = await desk.delegate("kyra", "luke", instructions=instructions)
-    runner = ErrandRunner(database, desk.transaction, all_deeds(desk.settings))
-    running = asyncio.create_task(runner.run())
-    try:
-        async with offline():
-            await until_status(desk, task, TaskStatus.COMPLETED)
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+    async with offline():
+        await until_status(desk, task, TaskStatus.COMPLETED)
 
     asked, told, empty, foreign = await calls(desk, task)
     assert (asked or "").startswith("A person is asked.")

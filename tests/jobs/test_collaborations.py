@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from tests.jobs.test_task_pool import until_status
 
 from app.agents.models import AgentStatus
 from app.budgets.errors import BudgetExhausted
@@ -18,9 +19,8 @@ from app.collaborations.errors import ParticipantsUnsuitable
 from app.collaborations.models import Collaboration, CollaborationStatus, FailureDecision, StageKind, StageStatus
 from app.config import Flags, Settings, load_settings
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
+from app.db.transaction import Transactions
 from app.errors import Conflict, Forbidden, InvalidInput
-from app.events.wakeups import Listener
 from app.groups import service as groups
 from app.groups.spec import GroupSpec
 from app.ids import Prefix, to_global
@@ -30,13 +30,10 @@ from app.tasks.errors import AgentUnavailable, ClaimLost
 from app.tasks.models import Task, TaskPurpose, TaskStatus, ToolCall
 from app.teams.flags import FeatureDisabled
 from app.teams.models import Team
-from jobs import errand_runner
-from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
 from tests.fixtures.desk import ACTOR, Desk
+from tests.fixtures.follow_ups import run_follow_ups
 from tests.fixtures.sessions import Sessions
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 PASSED = {"tests_passed": True, "type_check_passed": True, "custom_checks": {}}
 NOTHING: dict[str, list[str]] = {"files_created": [], "files_modified": [], "files_deleted": []}
@@ -199,7 +196,7 @@ async def test_the_cap_on_cost_stops_what_remains_and_keeps_what_was_made(sessio
     task = await desk.claim("luke")
     assert task is not None
     await desk.complete(task, "All of it.", cost="0.35")
-    await sessions.errands()
+    await sessions.run_follow_ups()
 
     done = await sessions.read(one)
     assert (done.status, done.error_code) == (CollaborationStatus.FAILED, "COST_LIMIT")
@@ -220,16 +217,16 @@ async def test_the_cap_on_time_ends_it_and_more_of_both_can_be_given(sessions: S
     with pytest.raises(BudgetExhausted):
         await sessions.extend(one, cost_usd=Decimal(50))
     assert (await sessions.read(one)).max_cost == Decimal("0.75")
-    await desk.sql("update errand set due_at = now() - interval '1 second'")
-    await sessions.errands()
+    await desk.sql("update follow_up set due_at = now() - interval '1 second'")
+    await sessions.run_follow_ups()
     assert (await sessions.read(one)).status is CollaborationStatus.ACTIVE, "its time is not over"
 
     await desk.sql("update collaboration set deadline = now() - interval '1 second'")
     await desk.sql(
-        "insert into errand (id, team_id, kind, subject_id) "
+        "insert into follow_up (id, team_id, kind, subject_id) "
         "select gen_random_uuid(), team_id, 'collaboration_deadline', id from collaboration"
     )
-    await sessions.errands()
+    await sessions.run_follow_ups()
 
     done = await sessions.read(one)
     assert (done.status, done.error_code) == (CollaborationStatus.TIMED_OUT, "TIME_LIMIT")
@@ -258,7 +255,7 @@ async def test_work_hands_over_what_it_has_and_a_review_skips_what_is_optional_w
     assert again is not None
     said = {"verdict": "approved", "findings": [], "summary": "Good.", "verification": PASSED}
     await sessions.finish(again, "Good.", said | {"task_id": to_global(Prefix.TASK, again.id)})
-    await sessions.errands()
+    await sessions.run_follow_ups()
     await sessions.answer("kyra", "Made.")
 
     done = await sessions.read(one)
@@ -298,7 +295,7 @@ async def test_what_a_review_found_reaches_who_revises_until_it_is_approved(sess
         task = await desk.claim(slug)
         assert task is not None
         await sessions.finish(task, result, output | {"task_id": to_global(Prefix.TASK, task.id)})
-        await sessions.errands()
+        await sessions.run_follow_ups()
         return task
 
     work, judged = [], []
@@ -362,7 +359,7 @@ async def test_a_failed_stage_is_retried_reassigned_or_ends_the_session(sessions
     assert await desk.reserved() == 0
 
 
-async def test_an_agent_that_went_away_fails_its_stage_not_the_errand(sessions: Sessions, desk: Desk) -> None:
+async def test_an_agent_that_went_away_fails_its_stage_not_the_job(sessions: Sessions, desk: Desk) -> None:
     one = await sessions.start("pipeline", "worker:luke", "worker:ada")
     await desk.set_status("ada", AgentStatus.PAUSED)
     await sessions.answer("luke")
@@ -377,10 +374,10 @@ async def test_an_agent_that_went_away_fails_its_stage_not_the_errand(sessions: 
 async def test_ends_at_the_same_instant_advance_each_session_once(
     sessions: Sessions, desk: Desk, database: Database, transaction: Transactions
 ) -> None:
-    """Six sessions whose workers all end at once, with four runners, while somebody cancels two of the sessions."""
-    workers = [f"w{number}" for number in range(4)]
+    """Six sessions whose workers all end at once, with four that advance them, while somebody cancels two of them."""
+    slugs = [f"w{number}" for number in range(4)]
     started = [
-        await sessions.start("brainstorm", "lead:kyra", *(f"contributor:{slug}" for slug in workers)) for _ in range(6)
+        await sessions.start("brainstorm", "lead:kyra", *(f"contributor:{slug}" for slug in slugs)) for _ in range(6)
     ]
 
     async def work(slug: str) -> None:
@@ -388,19 +385,12 @@ async def test_ends_at_the_same_instant_advance_each_session_once(
             with suppress(ClaimLost):  # its session was cancelled meanwhile
                 await desk.complete(task, f"By {slug}.", cost="0.001")
 
-    runners = [ErrandRunner(database, transaction, all_deeds(desk.settings)) for _ in range(4)]
-    running = [asyncio.create_task(runner.run()) for runner in runners]
-    await asyncio.gather(*(work(slug) for slug in workers), *(sessions.cancel(one) for one in started[:2]))
+    await asyncio.gather(*(work(slug) for slug in slugs), *(sessions.cancel(one) for one in started[:2]))
     async with asyncio.timeout(60):
         while None in [(await sessions.read(one)).finished_at for one in started]:
-            for runner in runners:
-                runner.wake()
+            await run_follow_ups(transaction, desk.settings, at_once=4)
             await work("kyra")
-            await asyncio.sleep(0.02)
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    await sessions.errands()
+    await sessions.run_follow_ups()
 
     for one in started:
         done, stages = await sessions.read(one), await sessions.stages(one)
@@ -417,19 +407,10 @@ async def test_ends_at_the_same_instant_advance_each_session_once(
 
 
 @pytest.fixture
-async def worker(
-    settings: Settings, database: Database, transaction: Transactions, pools: Pools, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[None]:
-    """A worker as `jobs.worker` puts it together: managed agents on the offline model, and errands by the bell."""
-    monkeypatch.setattr(errand_runner, "POLL_S", 0.1)
-    errands = ErrandRunner(database, transaction, all_deeds(settings))
-    listener = Listener(settings, Bell.WORK, errands.wake)
-    running = [asyncio.create_task(errands.run()), asyncio.create_task(listener.run())]
-    async with pools(Execution(settings, database, Providers(settings)), slots=5):
+async def worker(settings: Settings, database: Database, workers: Workers) -> AsyncIterator[None]:
+    """A worker as `parley worker` runs it, with managed agents on the offline model."""
+    async with workers(Execution(settings, database, Providers(settings)), slots=5):
         yield
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
 
 
 async def until_ended(sessions: Sessions, *wanted: Collaboration) -> list[Collaboration]:

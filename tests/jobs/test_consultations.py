@@ -16,6 +16,7 @@ import pytest
 import yaml
 from pydantic.alias_generators import to_snake
 from sqlalchemy import select, text
+from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.agents.models import AgentStatus
 from app.attention.errors import AlreadyAnswered
@@ -32,7 +33,6 @@ from app.consultations.models import (
     LoopResolution,
 )
 from app.db.engine import Database
-from app.errands.service import do_next
 from app.errors import Conflict, Forbidden, InvalidInput
 from app.events.models import Event
 from app.ids import Prefix, to_global
@@ -56,11 +56,10 @@ from app.tasks.questions import QuestionSpec
 from app.tasks.run import Run
 from app.tasks.sweeper import sweep
 from app.teams.flags import FeatureDisabled
-from jobs.errands import all_deeds
 from tests.fixtures.consultations import MINA, Consultations
 from tests.fixtures.desk import ACTOR, Desk
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
+from tests.fixtures.follow_ups import run_follow_ups
+from tests.jobs.conftest import Workers
 
 Status = ConsultationStatus
 
@@ -124,7 +123,7 @@ async def test_while_the_embedder_is_away_words_and_subjects_find_specialist_and
 
 
 async def test_the_six_ways_of_asking_end_to_end_on_the_offline_model(
-    consultations: Consultations, desk: Desk, settings: Settings, database: Database, pools: Pools
+    consultations: Consultations, desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     await consultations.team()
     assert {one.reason for one in SCENARIOS} == set(ConsultationReason) - {ConsultationReason.OTHER}
@@ -137,11 +136,11 @@ async def test_the_six_ways_of_asking_end_to_end_on_the_offline_model(
         row = await consultations.ask(one.asks, one.question, reason=one.reason, **one.context)
         assert (await consultations.slug(row), row.status) == (one.answers, Status.PENDING), row.chosen_because
         asked.append(row)
-        async with pools(Execution(settings, database, Providers(settings))):
+        async with workers(Execution(settings, database, Providers(settings))):
             task = await desk.read(await _task(desk, row))
             assert task.purpose is TaskPurpose.CONSULTATION
             await until_status(desk, task, TaskStatus.COMPLETED)
-        await consultations.errands()
+        await consultations.run_follow_ups()
 
     for row, one in zip(asked, SCENARIOS, strict=True):
         done = await consultations.read(row)
@@ -329,7 +328,7 @@ async def test_a_worker_that_dies_while_answering_leaves_one_answer_or_a_person(
     assert await desk.claim("backend") is not None
     await desk.sql("update task set lease_until = now() where status = 'in_progress'")
     await sweep(desk.transaction)
-    await consultations.errands()
+    await consultations.run_follow_ups()
     assert (await consultations.read(row)).status is Status.IN_PROGRESS
     await desk.make_ready()
     task = await desk.claim("backend")
@@ -345,11 +344,10 @@ async def test_a_worker_that_dies_while_answering_leaves_one_answer_or_a_person(
 
     monkeypatch.setattr(outcomes, "remember", die)
     with suppress(asyncio.CancelledError):
-        while await do_next(desk.transaction, all_deeds(settings)):
-            continue
+        await run_follow_ups(desk.transaction, settings)
     assert (await consultations.read(row)).status is Status.IN_PROGRESS
     monkeypatch.setattr(outcomes, "remember", true)
-    await asyncio.gather(*(consultations.errands() for _ in range(3)))
+    await asyncio.gather(*(consultations.run_follow_ups() for _ in range(3)))
 
     async def once_more() -> None:
         async with desk.transaction() as session:
@@ -365,7 +363,7 @@ async def test_a_worker_that_dies_while_answering_leaves_one_answer_or_a_person(
         again = await desk.claim("backend")
         assert again is not None
         await desk.fail(again)
-    await consultations.errands()
+    await consultations.run_follow_ups()
     assert (await consultations.read(lost)).status is Status.ESCALATED
     assert "could not answer. FAILED: It broke." in ((await consultations.read(lost)).escalation_reason or "")
     assert await desk.letters() == []
@@ -378,7 +376,7 @@ async def test_who_stops_leaves_its_questions_to_a_person_and_what_is_cancelled_
     await consultations.team("frontend", "backend")
     left = await consultations.ask("frontend", "Which fields does the User model have?")
     await desk.set_status("backend", AgentStatus.PAUSED)
-    await consultations.errands()
+    await consultations.run_follow_ups()
     assert (await consultations.read(left)).escalation_reason == "Backend was asked and is paused."
     assert await desk.open_count() == 0
     with pytest.raises(AgentUnavailable):
@@ -386,7 +384,7 @@ async def test_who_stops_leaves_its_questions_to_a_person_and_what_is_cancelled_
     await desk.set_status("backend", AgentStatus.ACTIVE)
     await consultations.decide("redirect", to="backend")
     await desk.cancel(await _task(desk, await consultations.read(left)))
-    await consultations.errands()
+    await consultations.run_follow_ups()
 
     done = await consultations.read(left)
     assert (done.status, done.summary, done.successful) == (Status.CLOSED, "not needed", False)
@@ -422,7 +420,7 @@ async def test_a_persons_answer_is_neither_the_specialists_merit_nor_its_to_expl
     await consultations.team("frontend", "backend")
     row = await consultations.ask("frontend", "Which fields does the User model have?")
     await desk.set_status("backend", AgentStatus.PAUSED)
-    await consultations.errands()
+    await consultations.run_follow_ups()
     await desk.set_status("backend", AgentStatus.ACTIVE)
     await consultations.decide("answer", "It has id and email.")
 
@@ -545,7 +543,7 @@ async def test_secrets_in_every_field_are_kept_nowhere(
         await transitions.tasks.complete(
             session, **desk._claim(task), result=f"password={secret['answer']}", output=output
         )
-    await consultations.errands()
+    await consultations.run_follow_ups()
     await consultations.clarify(row, f"Is password={secret['clarify']} right?")
     await consultations.answer("backend", f"Yes, it is password: {secret['answer']}")
     await consultations.rate(row, 4, f"The password is {secret['lesson']}")
@@ -624,7 +622,7 @@ async def test_whatever_the_work_for_a_consultation_tells_others_has_no_secrets(
     async with desk.transaction() as session:
         why = f"password={secrets['cancel']}"
         await transitions.tasks.cancel(session, task_id=task.id, reason=why, **team)
-    await consultations.errands()
+    await consultations.run_follow_ups()
     async with desk.transaction() as session:
         again: dict[str, Any] = {"edits": {"title": f"password={secrets['note']}"}, "assignee_id": None}
         note = f"password={secrets['note']}"
@@ -646,12 +644,12 @@ async def dead_letter_below(desk: Desk, task: Any) -> Any:
 
 
 async def test_a_refusal_that_quotes_a_secret_is_kept_without_it(
-    consultations: Consultations, desk: Desk, settings: Settings, database: Database, pools: Pools
+    consultations: Consultations, desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     await consultations.team("frontend", "backend")
     ask = f"@tool request_consultation {json.dumps({'question': 'password=hunter2 ' + 'x' * 4_000})}"
     execution = Execution(settings, database, Providers(settings), consulting=consultations.consulting)
-    async with pools(execution):
+    async with workers(execution):
         task = await desk.delegate("pm", "frontend", instructions=f"Build it.\n{ask}")
         kept = "select error from tool_call where task_id = $1"
         async with asyncio.timeout(PATIENCE_S):
@@ -662,13 +660,13 @@ async def test_a_refusal_that_quotes_a_secret_is_kept_without_it(
 
 
 async def test_an_agent_asks_waits_for_the_answer_and_rates_it(
-    consultations: Consultations, desk: Desk, settings: Settings, database: Database, pools: Pools
+    consultations: Consultations, desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     await consultations.team("frontend", "backend")
     wanted = {"question": "Which fields does the User model have?", "concern": "token=abcdef123", "current_task": "x"}
     ask = f"@tool request_consultation {json.dumps(wanted)}"
     execution = Execution(settings, database, Providers(settings), consulting=consultations.consulting)
-    async with pools(execution):
+    async with workers(execution):
         task = await desk.delegate("pm", "frontend", instructions=f"Build it.\n{ask}")
         await until_status(desk, task, TaskStatus.COMPLETED)
         async with desk.transaction() as session:
@@ -678,7 +676,7 @@ async def test_an_agent_asks_waits_for_the_answer_and_rates_it(
         name = (call.result or "").split("It is ")[1].split(".")[0]
         async with asyncio.timeout(20):
             while not await consultations.memories():
-                await consultations.errands()
+                await consultations.run_follow_ups()
                 await asyncio.sleep(0.05)
         lines = [
             "@tool check_consultation " + json.dumps({"consultation_id": name, "wait_seconds": 9}),

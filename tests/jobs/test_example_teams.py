@@ -15,20 +15,16 @@ from app.conversations.handoffs.models import StepDecision
 from app.conversations.models import Conversation, ConversationStatus, Message, MessageAuthor, Reply
 from app.conversations.service import NewConversation, start
 from app.db.engine import Database
-from app.db.transaction import Bell
 from app.embeddings.static import StaticEmbedder
-from app.events.wakeups import Listener
 from app.inference.providers import Providers
 from app.managed.execution import Execution
 from app.routing.service import Routing
 from app.routing.team_indexes import TeamIndexes
 from app.team_files import service as team_files
 from app.teams.models import AfterWork
-from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
 from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.hall import Hall
-from tests.jobs.conftest import Pools
+from tests.jobs.conftest import Workers
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "teams"
 CONTENT = """Write an article about electric ferries.
@@ -106,7 +102,7 @@ async def test_a_team_from_its_file_to_a_finished_conversation(
     desk: Desk,
     settings: Settings,
     database: Database,
-    pools: Pools,
+    workers: Workers,
     routing: Routing,
     file: str,
     text: str,
@@ -115,14 +111,8 @@ async def test_a_team_from_its_file_to_a_finished_conversation(
     after_work: AfterWork,
 ) -> None:
     hall = await begin(desk, routing, file, text, first)
-    errands = ErrandRunner(database, desk.transaction, all_deeds(settings))
-    listener = Listener(settings, Bell.WORK, errands.wake)
-    async with pools(Execution(settings, database, Providers(settings))):
-        working = [asyncio.create_task(errands.run()), asyncio.create_task(listener.run())]
+    async with workers(Execution(settings, database, Providers(settings))):
         conversation = await until_done(desk, hall.conversation_id)
-        for task in working:
-            task.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
 
     found = await spoken(desk, hall.conversation_id)
     assert [name for name, _ in found] == said

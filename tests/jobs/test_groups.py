@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tests.jobs.test_task_pool import until_status
+
 from app.config import Settings
 from app.db.engine import Database
 from app.groups import service as groups
@@ -12,16 +14,17 @@ from app.inference.providers import Providers
 from app.managed.execution import Execution
 from app.tasks.models import TaskStatus
 from tests.fixtures.desk import ACTOR, Desk
-from tests.jobs.conftest import Pools
+from tests.jobs.conftest import Workers
 from tests.jobs.test_managed_agents import below, tool_calls
-from tests.jobs.test_task_pool import until_status
 
 
 def to_group(slug: str, instructions: str) -> str:
     return "@tool delegate_task " + json.dumps({"group": slug, "title": "below", "instructions": instructions})
 
 
-async def test_a_tool_call_may_name_a_group(desk: Desk, settings: Settings, database: Database, pools: Pools) -> None:
+async def test_a_tool_call_may_name_a_group(
+    desk: Desk, settings: Settings, database: Database, workers: Workers
+) -> None:
     for slug in ("kyra", "luke", "ada", "zara"):
         await desk.agent(slug, skills=({"name": "Tax law"},) if slug == "zara" else ())
     crew = GroupSpec(slug="crew", name="Crew", coordinator="luke", agents=("ada", "zara", "kyra"))
@@ -29,7 +32,7 @@ async def test_a_tool_call_may_name_a_group(desk: Desk, settings: Settings, data
         await groups.save(session, team_id=desk.team_id, spec=crew, actor=ACTOR)
     asked = "\n".join([to_group("crew", "A question on tax law."), to_group("crow", "Nobody.")])
 
-    async with pools(Execution(settings, database, Providers(settings))):
+    async with workers(Execution(settings, database, Providers(settings))):
         top = await desk.delegate("kyra", "luke", instructions=asked)
         await until_status(desk, top, TaskStatus.COMPLETED)
 

@@ -100,14 +100,14 @@ async def decisions(hall: Hall) -> list[StepDecision]:
 
 async def test_a_handoff_is_announced_answered_and_returned(hall: Hall) -> None:
     await hall.say("My build is broken.", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "Luke knows more.")
-    await hall.errands()
+    await hall.run_follow_ups()
     made = await hand(hall, "luke", "a bug", summary="The build breaks at linking.")
     assert await primary(hall) == "luke"
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     task = await hall.replies("luke", "The linker lacks a library.")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     assert "My build is broken." in (await hall.desk.read(task)).context
     assert (await hall.desk.read(task)).instructions.endswith("The build breaks at linking.")
     ended = await give_back(hall, result="Fixed the linker.")
@@ -132,18 +132,18 @@ async def test_a_handoff_is_announced_answered_and_returned(hall: Hall) -> None:
 @pytest.mark.parametrize("policy", [ReturnPolicy.CALLER, ReturnPolicy.ORCHESTRATOR, ReturnPolicy.HUMAN])
 async def test_it_comes_back_when_its_time_is_over(hall: Hall, policy: ReturnPolicy) -> None:
     await hand(hall, "luke", policy=policy, timeout_s=60)
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await hall.desk.claim("luke") is not None  # and never says a word
     waiting = await hall.say("Hello?", "ada")
     await hall.desk.sql("update conversation_handoff set due_at = now()")
-    await hall.desk.sql("update errand set due_at = now() where kind = 'handoff_due'")
+    await hall.desk.sql("update follow_up set due_at = now() where kind = 'handoff_due'")
 
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert await outcomes(hall) == [HandoffOutcome.TIMED_OUT]
     assert await primary(hall) == "kyra"
     await hall.replies("ada", "I am here.")
-    await hall.errands()
+    await hall.run_follow_ups()
     assert (await hall.read(waiting)).status is ReplyStatus.COMPLETED
     assert await hall.desk.open_count() == 0
     assert await hall.desk.reserved() == 0
@@ -154,9 +154,9 @@ async def test_it_comes_back_when_its_time_is_over(hall: Hall, policy: ReturnPol
 
 async def test_it_comes_back_when_who_took_over_fails(hall: Hall) -> None:
     await hand(hall, "luke")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.fails("luke")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert await outcomes(hall) == [HandoffOutcome.FAILED]
     assert await primary(hall) == "kyra"
@@ -167,7 +167,7 @@ async def test_it_comes_back_when_who_took_over_is_stopped(hall: Hall, status: A
     await hand(hall, "luke")
     await hand(hall, "ada", "a query")
     await hall.desk.set_status("luke", status)
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert await outcomes(hall) == [HandoffOutcome.AGENT_UNAVAILABLE, HandoffOutcome.CANCELLED]
     assert await primary(hall) == "kyra"
@@ -179,7 +179,7 @@ async def test_it_comes_back_further_when_the_caller_is_stopped_too(hall: Hall) 
     await hand(hall, "ada", "a query", replies=False)
     await hall.desk.sql("update agent set status = 'paused' where slug = 'luke'")
     await hall.desk.set_status("ada", AgentStatus.PAUSED)
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     assert await primary(hall) == "kyra"
     assert (await outcomes(hall))[1] is HandoffOutcome.AGENT_UNAVAILABLE
@@ -199,9 +199,9 @@ async def test_who_is_stopped_while_it_gets_the_conversation_back_does_not_keep_
         stopping = asyncio.create_task(hall.desk.set_status("kyra", AgentStatus.PAUSED))
         while not stopping.done() and not await database.fetchval(waiting):  # noqa: ASYNC110 - Postgres tells nobody
             await asyncio.sleep(0.01)
-        await hall.errands()
+        await hall.run_follow_ups()
     await stopping
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await primary(hall) == "ada"
 
     await hall.desk.set_status("kyra", AgentStatus.ACTIVE)
@@ -211,7 +211,7 @@ async def test_who_is_stopped_while_it_gets_the_conversation_back_does_not_keep_
         kyra = await agents.lock(session, hall.desk.team_id, (await hall.desk.agent("kyra")).id)
         await give_back(hall)  # waits for nobody
         kyra.status = AgentStatus.PAUSED
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await primary(hall) == "ada"
 
 
@@ -286,7 +286,7 @@ async def test_ping_pong_is_refused_until_the_user_speaks(hall: Hall) -> None:
 async def test_closing_cancels_what_is_away(hall: Hall) -> None:
     await hand(hall, "luke")
     await hall.close()
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     assert await outcomes(hall) == [HandoffOutcome.CANCELLED]
     assert await hall.desk.open_count() == 0
@@ -310,9 +310,9 @@ async def test_rules_hand_over_until_nothing_fires(hall: Hall) -> None:
         ("ada", "Revisions are needed, still."),
     ]
     for slug, text in said:
-        await hall.errands(at_once=3)
+        await hall.run_follow_ups(at_once=3)
         await hall.replies(slug, text)
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     made = await decisions(hall)
     slugs = {agent.id: slug for slug, agent in hall.desk.agents.items()}
@@ -351,9 +351,9 @@ async def test_a_rule_hands_over_to_one_of_a_group(hall: Hall) -> None:
     )
 
     async def replies(slug: str, text: str) -> None:
-        await hall.errands(at_once=3)
+        await hall.run_follow_ups(at_once=3)
         await hall.replies(slug, text)
-        await hall.errands(at_once=3)
+        await hall.run_follow_ups(at_once=3)
 
     await hall.say("My build is broken.", "kyra")
     await replies("kyra", "This needs a specialist.")
@@ -381,9 +381,9 @@ async def test_rules_that_only_pass_it_to_and_fro_end_with_the_user(hall: Hall) 
     await set_rules(hall, rule("kyra", "luke", "true"), rule("luke", "kyra", "true"))
     await hall.say("Go.", "kyra")
     for slug in ("kyra", "luke", "kyra", "luke", "kyra"):
-        await hall.errands()
+        await hall.run_follow_ups()
         await hall.replies(slug, "Your turn.")
-    await hall.errands()
+    await hall.run_follow_ups()
 
     assert [one.decided_by for one in await decisions(hall)] == [DecidedBy.RULE] * 4 + [DecidedBy.AFTER_WORK]
     assert "handed over to luke 2 times" in (await decisions(hall))[-1].tried[0]["reason"]
@@ -394,14 +394,14 @@ async def test_synchronisation_points_remember_what_was_completed(hall: Hall) ->
     condition = "research_a complete and research_b complete"
     await set_rules(hall, rule("kyra", "ada", condition), rule("luke", "ada", condition))
     await hall.say("Begin.", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "Research A is complete.")
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await primary(hall) == "kyra"
     await hall.say("And you?", "luke")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("luke", "Research B is complete.")
-    await hall.errands()
+    await hall.run_follow_ups()
 
     assert await primary(hall) == "ada"
     assert [one.decided_by for one in await decisions(hall)] == [DecidedBy.AFTER_WORK, DecidedBy.RULE]
@@ -410,10 +410,10 @@ async def test_synchronisation_points_remember_what_was_completed(hall: Hall) ->
 async def test_a_reply_under_way_keeps_the_rules_that_it_began_with(hall: Hall) -> None:
     await set_rules(hall, rule("kyra", "luke", "draft complete"))
     await hall.say("Write.", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await set_rules(hall, rule("kyra", "ada", "draft complete"))
     await hall.replies("kyra", "The draft is complete.")
-    await hall.errands()
+    await hall.run_follow_ups()
 
     assert await primary(hall) == "luke"
 
@@ -424,9 +424,9 @@ async def test_after_work_ends_or_goes_on_within_bounds(hall: Hall) -> None:
     hall.desk.settings = hall.desk.settings.model_copy(update={"handoff_steps": 3})
     reply = await hall.say("Count.", "kyra")
     for number in ("One.", "Two.", "Three."):
-        await hall.errands()
+        await hall.run_follow_ups()
         await hall.replies("kyra", number)
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await hall.desk.claim("kyra") is None
     assert [one.after_work for one in await decisions(hall)] == [
         AfterWork.CONTINUE,
@@ -437,9 +437,9 @@ async def test_after_work_ends_or_goes_on_within_bounds(hall: Hall) -> None:
 
     await hall.desk.sql("update team set after_work = 'terminate'")
     await hall.say("Enough.", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "Goodbye.")
-    await hall.errands()
+    await hall.run_follow_ups()
     async with hall.desk.transaction() as session:
         conversation = await session.get_one(Conversation, hall.conversation_id)
     assert conversation.status is ConversationStatus.CLOSED
@@ -471,10 +471,10 @@ async def test_callers_set_declared_variables_only(hall: Hall) -> None:
 
 async def pass_on(hall: Hall, *texts: tuple[str, str]) -> None:
     """Agents reply one after the other, with all that follows."""
-    await hall.errands()
+    await hall.run_follow_ups()
     for slug, text in texts:
         await hall.replies(slug, text)
-        await hall.errands()
+        await hall.run_follow_ups()
 
 
 async def test_a_crowd_keeps_nobody_from_taking_over(hall: Hall, desk: Desk) -> None:
@@ -542,9 +542,9 @@ async def test_a_rule_that_hands_back_returns_the_call(hall: Hall, policy: Retur
     assert (await outcomes(hall), await primary(hall)) == ([HandoffOutcome.RETURNED], "kyra")
     task = await hall.desk.claim("kyra")
     assert (task is not None) is (policy is ReturnPolicy.CALLER)
-    await hall.desk.sql("update errand set due_at = now() where kind = 'handoff_due'")
+    await hall.desk.sql("update follow_up set due_at = now() where kind = 'handoff_due'")
     before = await hall.said()
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await hall.said() == before
 
 
@@ -553,15 +553,15 @@ async def test_what_a_rule_passed_on_comes_back_when_who_took_over_cannot_begin(
     await hall.say("One.", "kyra")
     await pass_on(hall, ("kyra", "Research complete."))
     await hall.fails("luke")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     assert (await outcomes(hall), await primary(hall)) == ([HandoffOutcome.FAILED], "kyra")
 
     await hall.say("Again.", "kyra")
     await pass_on(hall, ("kyra", "Research complete."), ("luke", "It is mine now."))
     await hall.say("And?", "luke")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.fails("luke")
-    await hall.errands()
+    await hall.run_follow_ups()
     assert (await outcomes(hall))[1:] == [None]
     assert await primary(hall) == "luke"
     await hall.close()
@@ -594,23 +594,23 @@ async def test_a_named_agent_gets_it_whatever_the_policy(hall: Hall) -> None:
 @pytest.mark.parametrize("status", [AgentStatus.PAUSED, AgentStatus.ARCHIVED])
 async def test_a_stopped_agent_keeps_no_conversation(hall: Hall, status: AgentStatus) -> None:
     await hand(hall, "luke", policy=ReturnPolicy.NONE)
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("luke", "Hi.")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.desk.set_status("luke", status)
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     assert (await primary(hall), await outcomes(hall)) == ("kyra", [HandoffOutcome.AGENT_UNAVAILABLE])
 
     await hall.desk.sql("update team set default_agent_id = null")
     await hall.desk.set_status("kyra", status)
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     assert await primary(hall) == "kyra"  # nobody had it before, and the team has no default agent
     await hall.desk.sql(f"update team set default_agent_id = '{(await hall.desk.agent('ada')).id}'")
     await hall.desk.sql(
-        "insert into errand (id, kind, team_id, subject_id) select gen_random_uuid(), 'agent_stopped', team_id, id "
+        "insert into follow_up (id, kind, team_id, subject_id) select gen_random_uuid(), 'agent_stopped', team_id, id "
         "from agent where slug = 'kyra'"
     )
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert await primary(hall) == "ada"
     assert (await hall.said())[-1][2].endswith(f"Kyra is {status.value}.")

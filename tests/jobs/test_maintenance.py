@@ -10,8 +10,8 @@ from sqlalchemy import text
 
 from app.clock import now
 from app.events.partitions import WEEKS_AHEAD, partition_name, week_of
-from jobs.context import JobContext
 from jobs.maintenance import forget_idempotency, maintain_events
+from tests.fixtures.follow_ups import arq_context
 from tests.fixtures.parley import Parley
 
 PARTITIONS = (
@@ -21,9 +21,7 @@ PARTITIONS = (
 
 @pytest.fixture
 def ctx(parley: Parley) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    JobContext(parley.settings, parley.database, parley.transaction).put_into(made)
-    return made
+    return arq_context(parley.transaction, parley.settings)
 
 
 async def test_partitions_are_made_ahead_and_old_ones_dropped(parley: Parley, ctx: dict[str, Any]) -> None:

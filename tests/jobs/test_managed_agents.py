@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.db.engine import Database
@@ -27,26 +28,25 @@ from app.tasks.models import Task, TaskStatus, ToolCall
 from app.tasks.tools import MANAGED_TOOLS
 from tests.fixtures.desk import Desk
 from tests.fixtures.openai_server import OpenAIServer, calls, fails, hangs, openai_server, says
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 MOST_S_TO_STOP = 2.0  # promised of every model call below a cancelled task
 Working = Callable[..., AbstractAsyncContextManager[OpenAIServer]]
 
 
 @pytest.fixture
-def offline(settings: Settings, database: Database, pools: Pools) -> Callable[..., Any]:
-    return lambda **options: pools(Execution(settings, database, Providers(settings)), **options)
+def offline(settings: Settings, database: Database, workers: Workers) -> Callable[..., Any]:
+    return lambda **options: workers(Execution(settings, database, Providers(settings)), **options)
 
 
 @pytest.fixture
-def on_provider(settings: Settings, database: Database, pools: Pools) -> Working:
+def on_provider(settings: Settings, database: Database, workers: Workers) -> Working:
     @asynccontextmanager
     async def open_both() -> AsyncIterator[OpenAIServer]:
         chosen = settings.model_copy(update={"model_tier_1": "openai:gpt-4o-mini"})
         async with openai_server() as server:
             providers = Providers(chosen, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-test"})
-            async with pools(Execution(chosen, database, providers)):
+            async with workers(Execution(chosen, database, providers)):
                 yield server
             await providers.close()
 

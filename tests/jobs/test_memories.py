@@ -7,6 +7,7 @@ import json
 
 import pytest
 from sqlalchemy import func, text, update
+from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.conversations.service import NewConversation, start
@@ -29,14 +30,13 @@ from jobs.context import JobContext
 from jobs.maintenance import forget_memories
 from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.openai_server import openai_server, says
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 FACT = "The company switched its database to PostgreSQL."
 
 
 async def test_what_one_agent_learns_the_next_ones_model_is_told(
-    desk: Desk, settings: Settings, database: Database, pools: Pools
+    desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     for slug in ("kyra", "luke", "ada"):
         await desk.agent(slug, model_tier=2 if slug == "luke" else 1)
@@ -51,7 +51,7 @@ async def test_what_one_agent_learns_the_next_ones_model_is_told(
     library = Library(database, desk.transaction, StaticEmbedder(), redis)
     async with openai_server() as server:
         providers = Providers(chosen, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-test"})
-        async with pools(Execution(chosen, database, providers, library)):
+        async with workers(Execution(chosen, database, providers, library)):
             call = "@tool remember " + json.dumps({"text": FACT, "importance": 0.9})
             learning = await desk.delegate("luke", "kyra", instructions=f"Read the mail.\n{call}")
             await until_status(desk, learning, TaskStatus.COMPLETED)

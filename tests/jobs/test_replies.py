@@ -7,14 +7,15 @@ from contextlib import suppress
 from decimal import Decimal
 
 import pytest
+from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.agents.models import AgentStatus
 from app.config import Settings
 from app.conversations.models import ContributionStatus, ContributionUse, ReplyStatus
 from app.db.engine import Database
-from app.errands.models import ErrandKind
-from app.errands.service import MOST_FAILURES, ask
 from app.errors import Conflict
+from app.follow_ups.models import FollowUpKind
+from app.follow_ups.service import MAX_FAILURES, schedule
 from app.ids import Prefix, to_global
 from app.inference.providers import Providers
 from app.managed.execution import Execution
@@ -23,8 +24,7 @@ from app.tasks.errors import ClaimLost
 from app.tasks.models import TaskStatus
 from tests.fixtures.desk import Desk
 from tests.fixtures.hall import Hall, open_hall
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
+from tests.jobs.conftest import Workers
 
 ALL = ("luke", "ada", "kyra")
 
@@ -37,13 +37,13 @@ async def hall(desk: Desk, settings: Settings, database: Database) -> Hall:
 async def test_one_agent_answers_each_message_in_its_turn(hall: Hall) -> None:
     first = await hall.say("What is Valkey?", "kyra")
     second = await hall.say("And Redis?", "kyra")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     assert (await hall.read(second)).status is ReplyStatus.PENDING
     task = await hall.replies("kyra", "A database in memory.", cost="0.002")
     assert await hall.desk.claim("kyra") is None, "the second waits for its turn"
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     await hall.replies("kyra", "Its ancestor.")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert await hall.said() == [
         (1, "Mia", "What is Valkey?"),
@@ -78,13 +78,13 @@ async def test_one_agent_answers_each_message_in_its_turn(hall: Hall) -> None:
 
 async def test_of_several_at_once_the_most_relevant_is_the_answer_and_the_others_can_be_read(hall: Hall) -> None:
     reply = await hall.say("How do I bake sourdough bread?", *ALL, strategy=Strategy.TOP_K)
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("luke", "Our quarterly taxes are due in March.", cost="0.001")
     await hall.replies("ada", "Mix flour and water, let the sourdough rest, then bake the bread.", cost="0.002")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
     assert (await hall.read(reply)).status is ReplyStatus.RUNNING, "the third is waited for"
     await hall.fails("kyra")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     done = await hall.read(reply)
     assert (done.status, done.cost) == (ReplyStatus.COMPLETED, Decimal("0.003"))
@@ -98,12 +98,12 @@ async def test_of_several_at_once_the_most_relevant_is_the_answer_and_the_others
 
 async def test_an_ensemble_is_merged_attributed_and_without_repeats(hall: Hall) -> None:
     reply = await hall.say("How do I bake sourdough bread?", *ALL, strategy=Strategy.ENSEMBLE)
-    await hall.errands()
+    await hall.run_follow_ups()
     bake = "Mix flour and water, let the sourdough rest overnight, then bake the bread."
     await hall.replies("luke", bake)
     await hall.replies("ada", f"{bake}\n\nServe it with salted butter.")
     await hall.replies("kyra", bake.upper())
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     answer = (await hall.said())[1][2]
     by_slug = dict(zip(ALL, await hall.chosen(reply), strict=True))
@@ -118,13 +118,13 @@ async def test_an_ensemble_is_merged_attributed_and_without_repeats(hall: Hall) 
 async def test_a_cascade_goes_on_at_failure_timeout_and_refusal_until_somebody_answers(hall: Hall) -> None:
     reply = await hall.say("Anybody?", *ALL, strategy=Strategy.CASCADE, timeout_s=60)
     await hall.desk.set_status("luke", AgentStatus.PAUSED)
-    await hall.errands()
+    await hall.run_follow_ups()
     assert await hall.desk.claim("kyra") is None
-    await hall.desk.sql("update errand set due_at = now() where kind = 'contribution_overdue'")
-    await hall.errands(at_once=3)
+    await hall.desk.sql("update follow_up set due_at = now() where kind = 'contribution_overdue'")
+    await hall.run_follow_ups(at_once=3)
     await hall.replies("kyra", "I am here.")
-    await hall.desk.sql("update errand set due_at = now()")
-    await hall.errands(at_once=3)
+    await hall.desk.sql("update follow_up set due_at = now()")
+    await hall.run_follow_ups(at_once=3)
 
     luke, ada, kyra = await hall.chosen(reply)
     assert (luke.status, luke.error) == (
@@ -140,15 +140,15 @@ async def test_a_cascade_goes_on_at_failure_timeout_and_refusal_until_somebody_a
 async def test_when_nobody_can_answer_a_system_message_says_so_and_the_talk_goes_on(hall: Hall) -> None:
     failed = await hall.say("Anybody?", "luke", "ada", strategy=Strategy.CASCADE)
     after = await hall.say("Kyra?", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.fails("luke")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.fails("ada")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "Yes?")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.say("Hello?", "kyra", to_nobody=True)
-    await hall.errands()
+    await hall.run_follow_ups()
 
     said = "Nobody could answer this message. Luke: It broke. Ada: It broke."
     nobody = "Nobody could answer this message. No agent is active that could."
@@ -167,19 +167,19 @@ async def test_whatever_was_accepted_is_answered_or_fails_aloud(hall: Hall) -> N
     references = [f"https://example.org/{number}/" + "a" * 1_900 for number in range(50)]
     for text in ("See these.", "And these."):
         await hall.say(text, "kyra", artifacts=references)
-        await hall.errands()
+        await hall.run_follow_ups()
         await hall.replies("kyra", "Seen.")
-        await hall.errands()
+        await hall.run_follow_ups()
     await hall.desk.sql("update team set after_work = 'continue'")
     await hall.say("Go on.", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "word " * 20_100)
-    await hall.errands()
+    await hall.run_follow_ups()
     task = await hall.replies("kyra", "Done?")
-    await hall.errands()
+    await hall.run_follow_ups()
     bad = await hall.say("And this?", "kyra")
     await hall.desk.sql("update message set artifacts = '{nonsense}' where text = 'And this?'")
-    await hall.errands()
+    await hall.run_follow_ups()
 
     assert await hall.stuck() == []
     long = await hall.message(6)
@@ -189,15 +189,15 @@ async def test_whatever_was_accepted_is_answered_or_fails_aloud(hall: Hall) -> N
 
 
 async def test_a_reply_whose_steps_fail_too_often_ends_aloud_and_the_next_takes_its_turn(hall: Hall) -> None:
-    often = f"update errand set failures = {MOST_FAILURES}, due_at = now()"
+    often = f"update follow_up set failures = {MAX_FAILURES}, due_at = now()"
     first, second, third = [await hall.say(text, "luke", "ada") for text in ("One?", "Two?", "Three?")]
     await hall.desk.sql(often + f" where subject_id = '{first.id}'")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("luke", "Two.", cost="0.01")
     await hall.desk.sql(often + " where kind = 'task_ended'")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.desk.sql(often + " where kind = 'contribution_overdue'")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     replies = [await hall.read(one) for one in (first, second, third)]
     assert [one.status for one in replies] == [ReplyStatus.FAILED] * 3
@@ -216,16 +216,16 @@ async def test_a_reply_whose_steps_fail_too_often_ends_aloud_and_the_next_takes_
 async def test_who_interrupts_stops_what_runs_and_what_waits(hall: Hall) -> None:
     running = await hall.say("One", "kyra", "luke", strategy=Strategy.ENSEMBLE)
     waiting = await hall.say("Two", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("luke", "One!", cost="0.05")
-    await hall.errands()
+    await hall.run_follow_ups()
     task = await hall.desk.claim("kyra")
     assert task is not None
     below = await hall.desk.delegate(None, "ada", parent=task)
     new = await hall.say("Stop. Three", "ada", interrupt=True)
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
     await hall.replies("ada", "Three it is.")
-    await hall.errands(at_once=3)
+    await hall.run_follow_ups(at_once=3)
 
     assert [(await hall.read(one)).status for one in (running, waiting, new)] == [
         ReplyStatus.CANCELLED,
@@ -246,17 +246,17 @@ async def test_who_is_removed_stops_speaking_and_the_others_go_on(hall: Hall) ->
     both = await hall.say("Both?", "luke", "ada", strategy=Strategy.ENSEMBLE)
     queued = await hall.say("Luke?", "luke")
     cascade = await hall.say("Anybody?", "luke", "ada", strategy=Strategy.CASCADE)
-    await hall.errands()
+    await hall.run_follow_ups()
     task = await hall.desk.claim("luke")
     assert task is not None
     await hall.remove("luke")
     with pytest.raises(ClaimLost):
         await hall.desk.complete(task, "I am still here.")
     await hall.replies("ada", "Ada alone.")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
     assert await hall.desk.claim("luke") is None
     await hall.replies("ada", "Ada again.")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     assert (await hall.said())[3:] == [
         (4, "Ada", "Ada alone."),
@@ -276,9 +276,9 @@ async def test_who_is_removed_stops_speaking_and_the_others_go_on(hall: Hall) ->
 async def test_a_conversation_that_ends_with_its_work_leaves_nothing_to_answer(hall: Hall) -> None:
     await hall.desk.sql("update team set after_work = 'terminate'")
     first, second = await hall.say("One?", "kyra"), await hall.say("Two?", "kyra")
-    await hall.errands()
+    await hall.run_follow_ups()
     await hall.replies("kyra", "Answer one.")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     assert await hall.desk.claim("kyra") is None
     assert [(await hall.read(one)).status for one in (first, second)] == [ReplyStatus.COMPLETED, ReplyStatus.CANCELLED]
@@ -286,21 +286,21 @@ async def test_a_conversation_that_ends_with_its_work_leaves_nothing_to_answer(h
     assert (await hall.kinds()).count("conversation.closed") == 1
     await hall.desk.sql(f"update reply set status = 'pending', finished_at = null where id = '{second.id}'")
     async with hall.desk.transaction() as session:
-        ask(session, ErrandKind.START_REPLY, team_id=hall.desk.team_id, subject_id=second.id)
-    await hall.errands()
+        schedule(session, FollowUpKind.START_REPLY, team_id=hall.desk.team_id, subject_id=second.id)
+    await hall.run_follow_ups()
     assert (await hall.read(second)).status is ReplyStatus.CANCELLED, "what was left behind does not begin"
     assert len(await hall.said()) == 3
 
 
 async def test_a_cancelled_reply_makes_room_for_the_next(hall: Hall) -> None:
     first, second, third = [await hall.say(text, "kyra") for text in ("One", "Two", "Three")]
-    await hall.errands()
+    await hall.run_follow_ups()
     (task,) = await hall.desk.open_tasks()
     await hall.cancel(second)
     await hall.cancel(first)
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
     await hall.replies("kyra", "Three it is.")
-    await hall.errands(at_once=2)
+    await hall.run_follow_ups(at_once=2)
 
     statuses = [(await hall.read(one)).status for one in (first, second, third)]
     assert statuses == [ReplyStatus.CANCELLED, ReplyStatus.CANCELLED, ReplyStatus.COMPLETED]
@@ -311,19 +311,19 @@ async def test_a_cancelled_reply_makes_room_for_the_next(hall: Hall) -> None:
 
 
 async def test_an_interrupted_run_is_really_stopped(
-    desk: Desk, settings: Settings, database: Database, pools: Pools
+    desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     """There is one place: the second can only be answered when the first, which would take an hour, has given it up."""
     hall = await open_hall(desk, settings, database, runtime="managed")
-    async with pools(Execution(settings, database, Providers(settings)), slots=1):
+    async with workers(Execution(settings, database, Providers(settings)), slots=1):
         first = await hall.say("Think it over.\n@wait 600", "kyra")
-        await hall.errands()
+        await hall.run_follow_ups()
         (task,) = await desk.open_tasks()
         await until_status(desk, task, TaskStatus.IN_PROGRESS)
         second = await hall.say("Never mind. What is your craft?", "luke", interrupt=True)
         async with asyncio.timeout(PATIENCE_S):
             while (await hall.read(second)).status is not ReplyStatus.COMPLETED:
-                await hall.errands()
+                await hall.run_follow_ups()
                 await asyncio.sleep(0.02)
 
     assert (await hall.read(first)).status is ReplyStatus.CANCELLED
@@ -342,11 +342,11 @@ async def test_racing_senders_ends_and_closing_leave_one_sound_state(hall: Hall)
             if task := await hall.desk.claim(slug):
                 with suppress(ClaimLost):
                     await hall.desk.complete(task, f"{slug} replies.")
-            await hall.errands()
+            await hall.run_follow_ups()
 
     await asyncio.gather(*(chat(number) for number in range(9)), answer("kyra"), answer("luke"))
     for _ in range(20):
-        await hall.errands()
+        await hall.run_follow_ups()
         for slug in ("kyra", "luke"):
             if task := await hall.desk.claim(slug):
                 await hall.desk.complete(task, "At last.")
@@ -361,8 +361,8 @@ async def test_racing_senders_ends_and_closing_leave_one_sound_state(hall: Hall)
     assert await hall.desk.count(TaskStatus.PENDING) == 0
     assert await hall.desk.reserved() == 0
     last = await hall.say("The end?", "kyra")
-    await hall.errands()
-    await asyncio.gather(hall.close(), hall.errands(at_once=2))
-    await hall.errands()
+    await hall.run_follow_ups()
+    await asyncio.gather(hall.close(), hall.run_follow_ups(at_once=2))
+    await hall.run_follow_ups()
     assert (await hall.read(last)).status is ReplyStatus.CANCELLED
     assert await hall.desk.open_count() == 0

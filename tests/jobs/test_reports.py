@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.jobs.test_task_pool import until_status
 
 from app.agents.models import Agent, AgentStatus
 from app.budgets.errors import BudgetExhausted
 from app.config import Settings
 from app.db.engine import Database
-from app.errands.service import do_next
 from app.errors import Conflict, NotFound
 from app.ids import Prefix, new_id, to_global
 from app.inference.providers import Providers
@@ -28,11 +28,10 @@ from app.reports.templates import TEMPLATES
 from app.tasks.errors import AgentUnavailable
 from app.tasks.models import TaskPurpose, TaskStatus
 from app.teams.flags import FeatureDisabled
-from jobs.errands import all_deeds
 from tests.fixtures.desk import Desk
+from tests.fixtures.follow_ups import run_follow_ups
 from tests.fixtures.reports import BAD, GOOD, Reports
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 FORMATS = list(ReportFormat)
 SAID = "The login leaks passwords. It takes 300 ms at p95. Valkey is faster than Redis. Frankfurt is near the users."
@@ -44,7 +43,7 @@ def reports(desk: Desk) -> Reports:
 
 
 async def test_each_type_from_request_to_validated_document_on_the_offline_model(
-    reports: Reports, desk: Desk, settings: Settings, database: Database, pools: Pools
+    reports: Reports, desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     await desk.agent("luke")
     asked = []
@@ -52,10 +51,10 @@ async def test_each_type_from_request_to_validated_document_on_the_offline_model
         optional = TEMPLATES[kind].optional[:1]
         form = FORMATS[number % len(FORMATS)]
         asked.append(await reports.request("luke", kind, format=form, sections=optional, context=SAID))
-    async with pools(Execution(settings, database, Providers(settings))):
+    async with workers(Execution(settings, database, Providers(settings))):
         for report in asked:
             await until_status(desk, await reports.task(report), TaskStatus.COMPLETED)
-    await reports.errands()
+    await reports.run_follow_ups()
 
     for report in asked:
         done, sections = await reports.read(report), await reports.sections(report)
@@ -97,7 +96,7 @@ async def test_what_is_missing_is_named_and_repaired_once(reports: Reports, desk
     assert "All of it." in repair.context
     assert (await desk.budget(repair)).cap == Decimal("0.017")
     assert BAD.strip() in repair.context
-    await reports.errands()
+    await reports.run_follow_ups()
     done = await reports.read(mended)
     assert (done.status, done.missing_sections, done.problems) == (ReportStatus.VALID, [], [])
     assert [one.name for one in await reports.sections(mended)] == list(TEMPLATES[ReportType.CODE_REVIEW].required)
@@ -132,7 +131,7 @@ async def test_a_report_that_nobody_writes_fails(reports: Reports, desk: Desk) -
     assert task is not None
     await desk.fail(task, may_pass=False)
     await desk.cancel(await reports.task(cancelled))
-    await reports.errands()
+    await reports.run_follow_ups()
 
     assert [(await reports.read(one)).status for one in (failing, cancelled)] == [ReportStatus.FAILED] * 2
     assert (await reports.read(failing)).problems == ["FAILED: It broke."]
@@ -142,12 +141,12 @@ async def test_a_repair_that_cannot_be_ordered_or_fails_leaves_the_first_version
     away, failing = await reports.request("luke"), await reports.request("ada")
     await reports.write("luke", BAD)
     await desk.set_status("luke", AgentStatus.PAUSED)
-    await reports.errands()
+    await reports.run_follow_ups()
     await reports.answer("ada", BAD)
     task = await desk.claim("ada")
     assert task is not None
     await desk.fail(task, may_pass=False)
-    await reports.errands()
+    await reports.run_follow_ups()
 
     for report, reason in ((away, "could not be ordered"), (failing, "did not succeed")):
         done = await reports.read(report)
@@ -160,7 +159,7 @@ async def test_a_repair_that_cannot_be_ordered_or_fails_leaves_the_first_version
 async def test_a_crash_between_the_end_of_the_task_and_the_parsing_leaves_one_report(
     reports: Reports, desk: Desk, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker dies with its transaction half-way; then two others do the errand, and it is asked for again."""
+    """The worker dies with its transaction half-way; then two others run the job, and it is scheduled again."""
     report = await reports.request("luke")
     task = await reports.write("luke", GOOD)
     true = transitions._remember
@@ -170,12 +169,12 @@ async def test_a_crash_between_the_end_of_the_task_and_the_parsing_leaves_one_re
 
     monkeypatch.setattr(transitions, "_remember", die)
     with suppress(asyncio.CancelledError):
-        await do_next(desk.transaction, all_deeds(settings))
+        await run_follow_ups(desk.transaction, settings)
     assert (await reports.read(report)).status is ReportStatus.WORKING
     assert await reports.sections(report) == []
 
     monkeypatch.setattr(transitions, "_remember", true)
-    await asyncio.gather(*(reports.errands() for _ in range(3)))
+    await asyncio.gather(*(reports.run_follow_ups() for _ in range(3)))
 
     async def once_more() -> None:
         async with desk.transaction() as session:
@@ -233,21 +232,21 @@ async def test_refusals_leave_nothing_behind(reports: Reports, desk: Desk, setti
 
 
 async def test_an_agent_asks_a_colleague_for_a_report_and_waits_for_it(
-    reports: Reports, desk: Desk, settings: Settings, database: Database, pools: Pools
+    reports: Reports, desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     for slug in ("kyra", "luke", "ada"):
         await desk.agent(slug)
     wanted = {"agent": "ada", "type": "comparison", "title": "Which?", "parameters": {"options": ["a", "b"]}}
     wrong = wanted | {"parameters": {"options": ["a"]}}
     lines = [f"@tool request_report {json.dumps(one)}" for one in (wrong, wanted)]
-    async with pools(Execution(settings, database, Providers(settings))):
+    async with workers(Execution(settings, database, Providers(settings))):
         task = await desk.delegate("kyra", "luke", instructions="\n".join(["Compare.", *lines]))
         done = await until_status(desk, task, TaskStatus.COMPLETED)
 
         assert "parameters.options: must be a list of 2 to 50 texts" in (done.result or "")
         (report,) = await reports.all()
         await until_status(desk, await reports.task(report), TaskStatus.COMPLETED)
-        await reports.errands()
+        await reports.run_follow_ups()
         look = "@tool check_report " + json.dumps({"report_id": to_global(Prefix.REPORT, report.id), "wait_seconds": 9})
         mine = await desk.delegate("kyra", "luke", instructions=f"Read it.\n{look}")
         others = await desk.delegate("kyra", "ada", instructions=f"Read it.\n{look}")

@@ -6,6 +6,7 @@ import json
 from decimal import Decimal
 
 from sqlalchemy import select
+from tests.jobs.test_task_pool import until_status
 
 from app.config import HandoffJudge, Settings
 from app.conversations.handoffs.models import StepDecision
@@ -20,8 +21,7 @@ from app.teams import service as teams
 from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.hall import Hall, open_hall
 from tests.fixtures.openai_server import Reply, calls, fails, openai_server, says
-from tests.jobs.conftest import Pools
-from tests.jobs.test_task_pool import until_status
+from tests.jobs.conftest import Workers
 
 MODEL = "openai:gpt-4o-mini"
 
@@ -34,19 +34,19 @@ def judges(*confidences: float, following: str = "nobody") -> Reply:
 async def replied(hall: Hall, text: str) -> StepDecision:
     """What was decided after kyra's reply to a message."""
     reply = await hall.say(text, "kyra", interrupt=True)
-    await hall.errands()
+    await hall.run_follow_ups()
     async with hall.desk.transaction() as session:
         asked = await session.get_one(Task, (await hall.chosen(reply))[0].task_id)
     task = await until_status(hall.desk, asked, TaskStatus.COMPLETED)
     assert task.cost > Decimal(0)
-    await hall.errands()
+    await hall.run_follow_ups()
     async with hall.desk.transaction() as session:
         answer = (await hall.read(reply)).answer_id
         return (await session.scalars(select(StepDecision).where(StepDecision.message_id == answer))).one()
 
 
 async def test_a_model_judges_where_it_is_asked_to(
-    desk: Desk, settings: Settings, database: Database, pools: Pools
+    desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     chosen = settings.model_copy(
         update={"model_tier_0": MODEL, "model_tier_1": MODEL, "handoff_judge": HandoffJudge.MODEL}
@@ -61,7 +61,7 @@ async def test_a_model_judges_where_it_is_asked_to(
 
     async with openai_server() as server:
         providers = Providers(chosen, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-test"})
-        async with pools(Execution(chosen, database, providers)):
+        async with workers(Execution(chosen, database, providers)):
             server.script(says("It is all there."), judges(0.9))
             fired = await replied(hall, "Write it.")
             assert "1. draft complete" in server.asked[1]["messages"][-1]["content"]

@@ -14,9 +14,9 @@ from app.conversations.handoffs.models import ConversationHandoff, HandoffOutcom
 from app.conversations.handoffs.service import hand_over
 from app.conversations.locks import lock_agents, lock_conversation
 from app.conversations.models import Conversation, ConversationStatus
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.events.log import SYSTEM
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.teams.models import Team
 
 
@@ -43,7 +43,7 @@ async def due(session: AsyncSession, team_id: UUID, handoff_id: UUID) -> None:
 
 async def agent_stopped(session: AsyncSession, team_id: UUID, agent_id: UUID) -> None:
     """An agent was paused or archived: what it has passes to somebody else, and what was handed to it is to come back.
-    Each conversation takes an errand of its own, so that no two are ever held."""
+    Each conversation gets a follow-up job of its own, so that no two are ever locked together."""
     default_id = await session.scalar(select(Team.default_agent_id).where(Team.id == team_id))
     held = await lock_agents(session, team_id, {agent_id, default_id or agent_id})
     agents = {agent.id: agent for agent in held if agent.status is AgentStatus.ACTIVE}
@@ -51,7 +51,7 @@ async def agent_stopped(session: AsyncSession, team_id: UUID, agent_id: UUID) ->
         return
     stopped = next(agent for agent in held if agent.id == agent_id)
     if await _pass_next_on(session, stopped, agents.get(default_id) if default_id else None):
-        errands.ask(session, ErrandKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
+        follow_ups.schedule(session, FollowUpKind.AGENT_STOPPED, team_id=team_id, subject_id=agent_id)
         return
     away = select(ConversationHandoff.id).where(
         ConversationHandoff.team_id == team_id,
@@ -60,7 +60,7 @@ async def agent_stopped(session: AsyncSession, team_id: UUID, agent_id: UUID) ->
         ConversationHandoff.return_policy != ReturnPolicy.NONE,
     )
     for handoff_id in await session.scalars(away):
-        errands.ask(session, ErrandKind.HANDOFF_DUE, team_id=team_id, subject_id=handoff_id)
+        follow_ups.schedule(session, FollowUpKind.HANDOFF_DUE, team_id=team_id, subject_id=handoff_id)
 
 
 async def _pass_next_on(session: AsyncSession, stopped: Agent, default: Agent | None) -> bool:

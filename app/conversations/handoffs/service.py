@@ -22,11 +22,11 @@ from app.conversations.handoffs.narration import announce, tell
 from app.conversations.handoffs.narration import announcement as announcement
 from app.conversations.locks import lock_agents, lock_conversation, refuse_closed
 from app.conversations.models import Conversation
-from app.errands import service as errands
-from app.errands.models import ErrandKind
 from app.errors import Conflict, Forbidden, InvalidInput, check_text
 from app.events.kinds import EventKind
 from app.events.log import Actor
+from app.follow_ups import service as follow_ups
+from app.follow_ups.models import FollowUpKind
 from app.ids import new_id
 from app.memories import service as memories
 from app.memories.errors import MemoryFull
@@ -137,7 +137,9 @@ async def hand_over(
         at = await session.scalar(select(func.clock_timestamp()))
         assert at is not None
         made.due_at = at + timedelta(seconds=timeout_s)
-        errands.ask(session, ErrandKind.HANDOFF_DUE, team_id=made.team_id, subject_id=made.id, due_at=made.due_at)
+        follow_ups.schedule(
+            session, FollowUpKind.HANDOFF_DUE, team_id=made.team_id, subject_id=made.id, due_at=made.due_at
+        )
     session.add(made)
     await participants.make_primary(session, conversation, taker.id, actor)
     await _remember(session, made, giver, taker, actor)

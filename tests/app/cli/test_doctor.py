@@ -18,7 +18,7 @@ def test_healthy_installation(parley: Callable[..., Answer], database_url: str, 
         ["ok", "database"],
         ["ok", "pgvector"],
         ["ok", "migrations"],
-        ["ok", "errands"],
+        ["ok", "follow-ups"],
         ["ok", "clock"],
         ["ok", "Redis"],
     ]
@@ -76,12 +76,14 @@ def test_clocks_apart(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert findings[-1].mend == "Switch on time synchronisation (NTP) on both machines."
 
 
-def test_an_errand_that_fails_again_and_again(parley: Callable[..., Answer], database_url: str, redis_url: str) -> None:
+def test_a_follow_up_that_keeps_failing_is_reported(
+    parley: Callable[..., Answer], database_url: str, redis_url: str
+) -> None:
     async def let_one_fail() -> None:
         connection = await asyncpg.connect(database_url)
         await connection.execute("insert into team (id, slug, name) values (gen_random_uuid(), 'x', 'X')")
         await connection.execute(
-            "insert into errand (id, team_id, kind, subject_id, failures, error) "
+            "insert into follow_up (id, team_id, kind, subject_id, failures, error) "
             "select gen_random_uuid(), id, 'start_reply', id, 5, 'KeyError(1)' from team"
         )
         await connection.close()
@@ -91,7 +93,7 @@ def test_an_errand_that_fails_again_and_again(parley: Callable[..., Answer], dat
 
     assert answer.code == 1
     assert "1 fail; start_reply failed 5 times: KeyError(1)" in answer.out
-    assert "→ Look for `an errand failed`" in answer.out
+    assert "→ Look for `follow-up job failed`" in answer.out
 
 
 def test_newer_database(parley: Callable[..., Answer], database_url: str, redis_url: str) -> None:

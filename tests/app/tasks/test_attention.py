@@ -281,4 +281,4 @@ async def test_what_an_attempt_used_before_it_asked_is_charged_and_limits_hold(d
     assert await desk.status(task) == ["failed"]
     assert [one.kind for one in await items(desk)] == [AttentionKind.QUESTION, AttentionKind.DEAD_LETTER]
     async with desk.transaction() as session:
-        assert await session.scalar(text("select count(*) from errand where kind = 'attention_due'")) == 0
+        assert await session.scalar(text("select count(*) from follow_up where kind = 'attention_due'")) == 0

@@ -77,7 +77,7 @@ async def test_a_vote_of_agents_of_ones_own(parley: Parley, sessions: Sessions) 
     one = await do(parley, "submitStageOutput", collaborationId=made["id"], agentId=kyra, result="Yes.", output=vote)
     twice = await do(parley, "submitStageOutput", collaborationId=made["id"], agentId=kyra, result="Yes.", output=vote)
     own = await do(parley, "submitStageOutput", Role.AGENT, collaborationId=made["id"], result="Yes.", output=vote)
-    await sessions.errands()
+    await sessions.run_follow_ups()
 
     assert (made["status"], made["maxCostUsd"], made["maxDurationSeconds"]) == ("ACTIVE", 0.5, 600)
     assert (one["__typename"], one["task"]["status"]) == ("StageOutputPayload", "COMPLETED")
@@ -348,7 +348,7 @@ async def test_a_session_is_told_as_a_whole(parley: Parley, sessions: Sessions) 
         claim = {"team_id": desk.team_id, "task_id": task.id, "claim_token": task.claim_token, "actor": ACTOR}
         await tool_calls.record(session, **claim, call=spec)  # type: ignore[arg-type]
     await desk.complete(task, "Slow.", cost="0.01")
-    await sessions.errands()
+    await sessions.run_follow_ups()
     await sessions.answer("kyra", "Do not.", cost="0.02")
     asked = """query ($id: ID!) { collaborationSession(id: $id) { status cost trace timeline {
       lanes { agentId agentSlug agentName role cost

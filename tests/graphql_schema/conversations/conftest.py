@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,19 +9,9 @@ from typing import Any
 import pytest
 
 from app.auth.roles import Role
-from app.conversations.partials import Speaker
-from app.db.engine import Database
-from app.db.transaction import Transactions
-from app.events.wakeups import Ringer
 from app.ids import Prefix, to_global
-from app.inference.providers import Providers
-from app.managed.execution import Execution
-from app.redis import Redis
-from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
-from jobs.task_pool import TaskPool
-from jobs.worker import run_pool
 from tests.fixtures.parley import Parley
+from tests.fixtures.workers import running_worker
 
 REFUSED = "... on Refusal { code message }"
 
@@ -81,19 +70,6 @@ async def talk(parley: Parley) -> Talk:
 
 @pytest.fixture
 async def worker(parley: Parley) -> AsyncIterator[None]:
-    """A worker beside the API: runs managed agents on the offline model, and does errands."""
-    settings, database, redis = parley.settings, Database(parley.settings), Redis(parley.settings)
-    ringer, speaker, providers = Ringer(redis), Speaker(redis), Providers(settings)
-    transaction = Transactions(database, ringer)
-    pool = TaskPool(database, transaction, Execution(settings, database, providers, speaker=speaker), slots=5)
-    errands = ErrandRunner(database, transaction, all_deeds(settings))
-    stopping = asyncio.Event()
-    running = asyncio.create_task(run_pool(settings, pool, errands, stopping))
-    yield
-    stopping.set()
-    await running
-    await providers.close()
-    await speaker.close()
-    await ringer.close()
-    await redis.close()
-    await database.close()
+    """A worker beside the API: runs managed agents on the offline model, and follow-up jobs."""
+    async with running_worker(parley.settings.model_copy(update={"worker_slots": 5})):
+        yield

@@ -6,8 +6,7 @@ import asyncio
 from typing import Any
 
 from app.auth.roles import Role
-from app.errands.service import do_next
-from jobs.errands import all_deeds
+from tests.fixtures.follow_ups import run_follow_ups
 from tests.graphql_schema.conversations.conftest import Talk
 
 PARTICIPANTS = "participants { nodes { role leftAt agent { slug } } }"
@@ -50,8 +49,7 @@ async def test_a_conversation_with_one_agent_works_with_every_flag_off(talk: Tal
 
 async def test_an_agents_key_sees_a_conversation_while_it_takes_part(talk: Talk) -> None:
     await talk.say("My secret illness.")
-    while await do_next(talk.parley.transaction, all_deeds(talk.parley.settings)):
-        pass
+    await run_follow_ups(talk.parley.transaction, talk.parley.settings)
     seen = (
         "{ conversations { nodes { messages { nodes { text routingDecision { query } reply { contributions { "
         "totalCount } } } } participants { totalCount } tasks { totalCount } } } tasks { nodes { instructions } } }"

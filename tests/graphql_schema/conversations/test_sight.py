@@ -13,8 +13,8 @@ from app.auth.roles import Role
 from app.conversations.context import MOST_OF_ONE
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.dispatch import Dispatcher
 from app.embeddings.static import StaticEmbedder
-from app.events.wakeups import Ringer
 from app.inference.providers import Providers
 from app.inference.sizes import tokens_of
 from app.managed.execution import Execution
@@ -23,13 +23,10 @@ from app.memories.library import Library
 from app.memories.models import MemoryKind
 from app.memories.service import Source
 from app.redis import Redis
-from jobs.errand_runner import ErrandRunner
-from jobs.errands import all_deeds
-from jobs.task_pool import TaskPool
-from jobs.worker import run_pool
 from tests.fixtures.desk import ACTOR
 from tests.fixtures.openai_server import OpenAIServer, openai_server, says
 from tests.fixtures.parley import Parley
+from tests.fixtures.workers import running_worker
 from tests.graphql_schema.conversations.conftest import Talk
 
 SEEN = """query ($slug: String!, $id: ID!) { agent(slug: $slug) { contextFor(conversationId: $id) {
@@ -48,18 +45,12 @@ def worker_on_provider(parley: Parley) -> Worker:
         model = "openai:gpt-4o-mini"
         settings = parley.settings.model_copy(update={f"model_tier_{tier}": model for tier in range(3)})
         database, redis = Database(settings), Redis(settings)
-        ringer = Ringer(redis)
-        transaction = Transactions(database, ringer)
-        library = Library(database, transaction, StaticEmbedder(), redis)
+        dispatcher = Dispatcher(settings, database, redis)
+        library = Library(database, Transactions(database, dispatcher), StaticEmbedder(), redis)
         providers = Providers(settings, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-test"})
-        pool = TaskPool(database, transaction, Execution(settings, database, providers, library), slots=2)
-        stopping = asyncio.Event()
-        errands = ErrandRunner(database, transaction, all_deeds(settings))
-        running = asyncio.create_task(run_pool(settings, pool, errands, stopping))
-        yield
-        stopping.set()
-        await running
-        for part in (providers, ringer, redis, database):
+        async with running_worker(settings, Execution(settings, database, providers, library)):
+            yield
+        for part in (providers, dispatcher, redis, database):
             await part.close()
 
     return run

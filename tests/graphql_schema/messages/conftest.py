@@ -13,7 +13,7 @@ from app.auth.roles import Role
 from app.auth.tokens import new_secret
 from app.config import Flags, Settings, load_settings
 from app.db.transaction import Transactions
-from app.events.wakeups import Ringer
+from app.dispatch import Dispatcher
 from app.ids import Prefix, to_global
 from app.redis import Redis
 from app.tasks.models import Task
@@ -110,11 +110,11 @@ def task_channel(task: Task) -> str:
 @pytest.fixture
 async def office(parley: Parley) -> AsyncIterator[PostOffice]:
     redis = Redis(parley.settings)
-    ringer = Ringer(redis)
+    dispatcher = Dispatcher(parley.settings, parley.database, redis)
     settings = parley.settings.model_copy(update={"flags": Flags(task_delegation=True)})
     home = parley.home
-    desk = Desk(Transactions(parley.database, ringer), settings, home.id, {"kyra": home.kyra, "luke": home.luke})
+    desk = Desk(Transactions(parley.database, dispatcher), settings, home.id, {"kyra": home.kyra, "luke": home.luke})
     await desk.sql("""update team set flags = '{"task_delegation": true}'""")
     yield PostOffice(parley, desk)
-    await ringer.close()
+    await dispatcher.close()
     await redis.close()

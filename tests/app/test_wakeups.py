@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 import redis.asyncio as redis_client
+from app.events.wakeups import Listener, Ringer
 
 from app.config import Settings, load_settings
 from app.db.transaction import Bell
 from app.dev.redis import EmbeddedValkey
 from app.events import wakeups
-from app.events.wakeups import Listener, Ringer
 from app.redis import Redis
 
 PATIENCE_S = 30.0

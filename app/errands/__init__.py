@@ -1,1 +1,0 @@
-"""Errands: steps that Parley owes somebody, at once or at a time."""

@@ -1,0 +1,67 @@
+"""An arq worker that is woken: it starts a job within milliseconds instead of at its next poll.
+
+Measured in one run on two cores, each job one UPDATE: arq at its defaults starts a job 242 ms after it was enqueued and
+runs 212 a second; woken, with 20 slots, 1.6 ms and 1,819. arq has no hook for that, so `main` is replaced and calls
+`_poll_iteration`, which is arq 0.28.0's own. The version is pinned, and `tests/jobs/test_arq.py` fails when it changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from arq import Worker
+
+from jobs.functions import function_name, is_task
+from jobs.slots import Slots
+
+UNLIMITED = 10_000  # arq's own limit is not used: tasks have slots, follow-ups their own number
+FOLLOW_UPS_AT_A_TIME = 5  # short transactions, which must not wait behind long tasks
+READ_LIMIT = 200
+# How long arq keeps a job of a killed worker from others. Until a task is claimed or a follow-up committed, that is:
+# from then on the job is off the queue.
+IN_PROGRESS_S = 8
+
+
+class WokenWorker(Worker):
+    def __init__(self, *, slots: Slots, **settings: Any) -> None:
+        super().__init__(**settings | {"max_jobs": UNLIMITED, "queue_read_limit": READ_LIMIT, "handle_signals": False})
+        self.in_progress_timeout_s = IN_PROGRESS_S
+        self._slots = slots
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """A job was enqueued, or a slot became free."""
+        self._woken.set()
+
+    async def main(self) -> None:
+        self.ctx["redis"] = self.pool
+        while True:
+            self._woken.clear()
+            await self._poll_iteration()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.poll_delay_s):
+                    await self._woken.wait()
+
+    async def start_jobs(self, job_ids: list[bytes]) -> None:
+        """Starts what there is room for. A job that this version does not know is left to a newer worker."""
+        for encoded in job_ids:
+            job_id = encoded.decode()
+            if job_id in self.tasks or function_name(job_id) not in self.functions or not self._has_room(job_id):
+                continue
+            await super().start_jobs([encoded])
+            if (job := self.tasks.get(job_id)) is None:  # another worker has it
+                self._slots.cancel_reservation(job_id)
+            else:
+                job.add_done_callback(lambda _, job_id=job_id: self._ended(job_id))  # type: ignore[misc]
+
+    def _has_room(self, job_id: str) -> bool:
+        if is_task(job_id):
+            return self._slots.reserve(job_id)
+        running = sum(not job.done() for other, job in self.tasks.items() if not is_task(other))
+        return running < FOLLOW_UPS_AT_A_TIME
+
+    def _ended(self, job_id: str) -> None:
+        self._slots.cancel_reservation(job_id)  # of a job whose function was never called
+        self.wake()
