@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -21,6 +22,14 @@ T = TypeVar("T")
 TIMEOUT_S = 1.0
 PAUSE_S = 1.0  # after a failure, calls fail at once for this long
 AWAY = (RedisError, OSError, TimeoutError)
+
+
+def raise_if_cancelled(error: Exception) -> None:
+    """Raises CancelledError if the current task was cancelled. redis-py closes the connection of a cancelled command
+    and may then raise an error of its own instead, which would let a cancelled task go on for ever."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
 
 
 class Redis:
@@ -49,7 +58,10 @@ class Redis:
             self._retry_at = now + PAUSE_S  # one caller finds out; the others need not wait with it
         try:
             answer = await command(self.client)
-        except AWAY as error:
+        except Exception as error:
+            raise_if_cancelled(error)
+            if not isinstance(error, AWAY):
+                raise
             self._lost(error)
             raise Unavailable("Redis does not answer.") from error
         if self._away_since is not None:

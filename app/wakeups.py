@@ -16,13 +16,14 @@ from broadcaster import Broadcast, Event
 
 from app.config import Settings
 from app.observability import metrics
-from app.redis import AWAY, TIMEOUT_S, Redis
+from app.redis import AWAY, TIMEOUT_S, Redis, raise_if_cancelled
 
 log = structlog.get_logger(__name__)
 MIN_PAUSE_S, MAX_PAUSE_S = 0.1, 5.0
 PROBE_EVERY_S = 1.0
 PROBE_TIMEOUT_S = 1.0
 CLOSE_TIMEOUT_S = 1.0
+UNSUBSCRIBE_S = 0.05
 
 
 class Listener:
@@ -49,6 +50,7 @@ class Listener:
             try:
                 await self._listen()
             except Exception as error:
+                raise_if_cancelled(error)
                 if self.connected or not logged:
                     log.warning("wake-ups lost; polling until they return", channel=self._channel, error=repr(error))
                     logged = True
@@ -65,21 +67,22 @@ class Listener:
         finally:
             await redis.close()
         broadcast = Broadcast(self._settings.redis_url)
+        connecting = asyncio.create_task(broadcast.connect())
         try:
-            await broadcast.connect()
+            await asyncio.shield(connecting)
             await self._follow(broadcast)
         finally:
+            await asyncio.wait({connecting}, timeout=CLOSE_TIMEOUT_S)  # half open, broadcaster could not close it
             await _close(broadcast)
 
     async def _follow(self, broadcast: Broadcast) -> None:
         async with (
-            asyncio.TaskGroup() as group,
             broadcast.subscribe(self._channel) as messages,
             broadcast.subscribe(self._probe_channel) as echoes,
         ):
             reading = [
-                group.create_task(self._read(_events(messages))),
-                group.create_task(self._read_echoes(_events(echoes))),
+                asyncio.create_task(self._read(_events(messages))),
+                asyncio.create_task(self._read_echoes(_events(echoes))),
             ]
             self.connected = True
             self._wake()
@@ -88,6 +91,7 @@ class Listener:
             finally:
                 for task in reading:
                     task.cancel()
+                await asyncio.gather(*reading, return_exceptions=True)
 
     async def _read(self, messages: AsyncIterable[Event]) -> None:
         async for event in messages:
@@ -147,6 +151,9 @@ def _events(subscriber: Any) -> AsyncIterable[Event]:
 
 
 async def _close(broadcast: Broadcast) -> None:
+    # broadcaster closes its connection while it still reads from it, and redis-py then opens a new one that nobody
+    # closes. After an unsubscribe it stops reading, so let it see the reply.
+    await asyncio.sleep(UNSUBSCRIBE_S)
     try:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await broadcast.disconnect()

@@ -114,6 +114,8 @@ class WorkerProcess:
             log.warning("the queue was lost; connecting again", error=repr(working.exception()))
             await _wait(stopping, AWAY_PAUSE_S)
         self._arq = None
+        worker.stop()
+        await asyncio.wait({working}, timeout=FINISH_S)
         await _cancel(working, stop)
         if stopping.is_set():
             await self.runner.drain(self._settings.shutdown_grace_s)

@@ -30,14 +30,21 @@ class WokenWorker(Worker):
         self.in_progress_timeout_s = IN_PROGRESS_S
         self._slots = slots
         self._woken = asyncio.Event()
+        self._stopping = False
 
     def wake(self) -> None:
         """A job was enqueued, or a slot became free."""
         self._woken.set()
 
+    def stop(self) -> None:
+        """Ends `main` after the poll under way. Cancelling it is not safe: redis-py may turn that into an error that
+        arq takes for a race with another worker."""
+        self._stopping = True
+        self.wake()
+
     async def main(self) -> None:
         self.ctx["redis"] = self.pool
-        while True:
+        while not self._stopping:
             self._woken.clear()
             await self._poll_iteration()
             with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Parley's worker as shipped (pool, errands, bell, calendar), except that its agents answer without a model."""
+"""Parley's worker as shipped, except that its agents answer without a model."""
 
 from __future__ import annotations
 
@@ -7,36 +7,26 @@ import asyncio
 import uvloop
 
 from app.config import load_settings
-from app.db.engine import Database
-from app.db.transaction import Transactions
-from app.dispatch import Dispatcher
 from app.observability.logging import configure_logging
-from app.redis import Redis
 from app.tasks.run import Made, Run
 from benchmarks.starts import Starts, obey
-from jobs.context import JobContext
-from jobs.errand_runner import ErrandRunner
-from tests.fixtures.follow_ups import run_follow_ups
-from jobs.task_pool import TaskPool
-from jobs.worker import keep_calendar, run_pool
+from jobs.process import WorkerProcess
+from jobs.worker import WorkerSettings
 
 
 async def main() -> None:
     settings, starts = load_settings(), Starts()
     configure_logging(settings)
-    database, redis = Database(settings), Redis(settings)
-    context = JobContext(settings, database, Transactions(database, Ringer(redis)))
 
     async def answer_at_once(run: Run) -> Made:
         starts.note(str(run.task.id))
         return Made("done")
 
-    pool = TaskPool(database, context.transaction, answer_at_once, slots=settings.worker_slots)
-    errands = ErrandRunner(database, context.transaction, all_deeds(settings))
+    process = WorkerProcess(settings, answer_at_once)
 
     async def work() -> None:
-        never = asyncio.Event()
-        await asyncio.gather(run_pool(settings, pool, errands, never), keep_calendar(never, settings, context, redis))
+        process.start()
+        await process.work(WorkerSettings, asyncio.Event())
 
     await obey(starts, work)
 

@@ -171,6 +171,11 @@ class Task(Node):
 class TaskAttempt(Node):
     agent_id: strawberry.ID = column("Who worked.", prefix=Prefix.AGENT, filter=True, group=True)
     number: int = column("Counts the task's attempts, from 1.", filter=True, order=True)
+    job_id: str | None = column(
+        "The id of the arq job that ran it, `task:{task}:{number}`; null for an attempt of an external agent, and for one "
+        "that a worker ran while Redis was away.",
+        filter=True,
+    )
     outcome: models.AttemptOutcome = column("How it ended.", filter=True, group=True)
     error_code: str | None = column("Why it failed, for programs; null unless it did.", filter=True, group=True)
     error: str | None = column("Why it failed, for people; null unless it did.", name="error_message", filter=True)

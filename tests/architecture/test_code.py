@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.queue import JobName
-from jobs.worker import FUNCTIONS
+from app.follow_ups.models import FollowUpKind
+from jobs.functions import FUNCTIONS
+from jobs.worker import WorkerSettings
 
 SOURCES = [file for package in ("app", "graphql_schema", "jobs") for file in Path(package).rglob("*.py")]
 PURE_RULES = [
@@ -23,8 +24,10 @@ PURE_RULES = [
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "common.py", "manager.py", "misc.py"}
 
 
-def test_every_job_name_has_a_function() -> None:
-    assert set(FUNCTIONS) == set(JobName)
+def test_every_kind_of_follow_up_has_a_function_of_its_name() -> None:
+    assert set(FUNCTIONS) == {"execute_task", *FollowUpKind}
+    assert {name: function.__name__ for name, function in FUNCTIONS.items()} == {name: name for name in FUNCTIONS}
+    assert {function.name for function in WorkerSettings.functions} == set(FUNCTIONS)
 
 
 def test_only_the_transaction_commits() -> None:

@@ -110,7 +110,7 @@ with team as (
         from agent, account) as wanted
     returning *
 )
-insert into follow_up (id, team_id, kind, subject_id)
+insert into errand (id, team_id, kind, subject_id)
 select gen_random_uuid(), task.team_id, kind, task.id
 from task, unnest(array['task_begun', 'consultation_stopped', 'task_ended', 'attention_due']) as kind
 """

@@ -57,7 +57,9 @@ async def desk(transaction: Transactions, settings: Settings) -> Desk:
 def workers(settings: Settings) -> Workers:
     """Workers whose tasks the test executes; they are stopped at the end, and give back what still runs."""
 
-    def start(execute: Execute, *, slots: int = 5, grace_s: float = 0.1) -> AbstractAsyncContextManager[WorkerProcess]:
+    def start(
+        execute: Execute, *, slots: int = 5, grace_s: float = 0.1, settings: Settings = settings
+    ) -> AbstractAsyncContextManager[WorkerProcess]:
         chosen = settings.model_copy(update={"worker_slots": slots, "shutdown_grace_s": grace_s})
         return running_worker(chosen, execute)
 

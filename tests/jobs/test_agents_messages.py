@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql
-from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.db.engine import Database
@@ -28,6 +27,7 @@ from app.tasks.models import Task, TaskStatus, ToolCall
 from app.tasks.run import Made, Run
 from tests.fixtures.desk import ACTOR, Desk
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 
 @pytest.fixture

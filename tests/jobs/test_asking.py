@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.attention.models import AttentionItem, AttentionState
 from app.config import Settings
@@ -25,6 +24,7 @@ from app.tasks.queueing import due_jobs
 from app.tasks.sweeper import sweep
 from tests.fixtures.desk import Desk
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import PATIENCE_S, until_status
 
 WAITING = 500 if os.environ.get("PARLEY_SOAK") else 12
 MINA = Actor("Mina")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.jobs.test_task_pool import until_status
 
 from app.agents.models import AgentStatus
 from app.budgets.errors import BudgetExhausted
@@ -34,6 +33,7 @@ from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.follow_ups import run_follow_ups
 from tests.fixtures.sessions import Sessions
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 PASSED = {"tests_passed": True, "type_check_passed": True, "custom_checks": {}}
 NOTHING: dict[str, list[str]] = {"files_created": [], "files_modified": [], "files_deleted": []}
@@ -224,7 +224,7 @@ async def test_the_cap_on_time_ends_it_and_more_of_both_can_be_given(sessions: S
     await desk.sql("update collaboration set deadline = now() - interval '1 second'")
     await desk.sql(
         "insert into follow_up (id, team_id, kind, subject_id) "
-        "select gen_random_uuid(), team_id, 'collaboration_deadline', id from collaboration"
+        "select gen_random_uuid(), team_id, 'session_deadline', id from collaboration"
     )
     await sessions.run_follow_ups()
 

@@ -16,7 +16,6 @@ import pytest
 import yaml
 from pydantic.alias_generators import to_snake
 from sqlalchemy import select, text
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.agents.models import AgentStatus
 from app.attention.errors import AlreadyAnswered
@@ -60,6 +59,7 @@ from tests.fixtures.consultations import MINA, Consultations
 from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.follow_ups import run_follow_ups
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import PATIENCE_S, until_status
 
 Status = ConsultationStatus
 

@@ -220,7 +220,7 @@ async def test_a_kind_that_this_version_does_not_know_is_left_to_newer_workers(
         async with transaction() as session:
             kinds = list(await session.scalars(text("select kind from follow_up")))
 
-    assert kinds == ["from_the_future"]
+    assert "from_the_future" in kinds
     assert b"from_the_future" in {job_id.split(b":")[0] for job_id in queued}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from tests.jobs.test_task_pool import until_status
-
 from app.config import Settings
 from app.db.engine import Database
 from app.groups import service as groups
@@ -16,6 +14,7 @@ from app.tasks.models import TaskStatus
 from tests.fixtures.desk import ACTOR, Desk
 from tests.jobs.conftest import Workers
 from tests.jobs.test_managed_agents import below, tool_calls
+from tests.jobs.test_tasks import until_status
 
 
 def to_group(slug: str, instructions: str) -> str:

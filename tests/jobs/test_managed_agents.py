@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.db.engine import Database
@@ -29,6 +28,7 @@ from app.tasks.tools import MANAGED_TOOLS
 from tests.fixtures.desk import Desk
 from tests.fixtures.openai_server import OpenAIServer, calls, fails, hangs, openai_server, says
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 MOST_S_TO_STOP = 2.0  # promised of every model call below a cancelled task
 Working = Callable[..., AbstractAsyncContextManager[OpenAIServer]]
@@ -186,7 +186,6 @@ async def test_a_provider_that_limits_its_callers_is_waited_for(desk: Desk, on_p
         waiting = await desk.read(task)
         server.script(says("At last."))
         await desk.make_ready()
-        await desk.ring()
         done = await until_status(desk, task, TaskStatus.COMPLETED)
 
     assert (waiting.ready_at - waiting.updated_at).total_seconds() >= 29

@@ -7,7 +7,6 @@ import json
 
 import pytest
 from sqlalchemy import func, text, update
-from tests.jobs.test_task_pool import until_status
 
 from app.config import Settings
 from app.conversations.service import NewConversation, start
@@ -26,11 +25,12 @@ from app.tasks import transitions
 from app.tasks.errors import ClaimLost
 from app.tasks.models import TaskStatus
 from app.tasks.run import Run
-from jobs.context import JobContext
 from jobs.maintenance import forget_memories
 from tests.fixtures.desk import ACTOR, Desk
+from tests.fixtures.follow_ups import arq_context
 from tests.fixtures.openai_server import openai_server, says
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 FACT = "The company switched its database to PostgreSQL."
 
@@ -129,8 +129,7 @@ async def test_expired_memories_are_cleared_away(desk: Desk, settings: Settings,
     async with desk.transaction() as session:
         old = update(Memory).where(Memory.text != "Number 1")
         await session.execute(old.values(expires_at=func.now() - text("interval '1 s'")))
-    context: dict[str, object] = {}
-    JobContext(settings, database, desk.transaction).put_into(context)
+    context = arq_context(desk.transaction, settings)
 
     for _ in range(2):
         await forget_memories(context)

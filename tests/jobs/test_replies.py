@@ -7,7 +7,6 @@ from contextlib import suppress
 from decimal import Decimal
 
 import pytest
-from tests.jobs.test_task_pool import PATIENCE_S, until_status
 
 from app.agents.models import AgentStatus
 from app.config import Settings
@@ -25,6 +24,7 @@ from app.tasks.models import TaskStatus
 from tests.fixtures.desk import Desk
 from tests.fixtures.hall import Hall, open_hall
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import PATIENCE_S, until_status
 
 ALL = ("luke", "ada", "kyra")
 
@@ -194,7 +194,7 @@ async def test_a_reply_whose_steps_fail_too_often_ends_aloud_and_the_next_takes_
     await hall.desk.sql(often + f" where subject_id = '{first.id}'")
     await hall.run_follow_ups()
     await hall.replies("luke", "Two.", cost="0.01")
-    await hall.desk.sql(often + " where kind = 'task_ended'")
+    await hall.desk.sql(often + " where kind = 'reply_task_ended'")
     await hall.run_follow_ups()
     await hall.desk.sql(often + " where kind = 'contribution_overdue'")
     await hall.run_follow_ups(at_once=2)

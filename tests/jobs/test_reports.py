@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.jobs.test_task_pool import until_status
 
 from app.agents.models import Agent, AgentStatus
 from app.budgets.errors import BudgetExhausted
@@ -32,6 +31,7 @@ from tests.fixtures.desk import Desk
 from tests.fixtures.follow_ups import run_follow_ups
 from tests.fixtures.reports import BAD, GOOD, Reports
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 FORMATS = list(ReportFormat)
 SAID = "The login leaks passwords. It takes 300 ms at p95. Valkey is faster than Redis. Frankfurt is near the users."

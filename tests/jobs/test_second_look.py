@@ -6,7 +6,6 @@ import json
 from decimal import Decimal
 
 from sqlalchemy import select
-from tests.jobs.test_task_pool import until_status
 
 from app.config import HandoffJudge, Settings
 from app.conversations.handoffs.models import StepDecision
@@ -22,6 +21,7 @@ from tests.fixtures.desk import ACTOR, Desk
 from tests.fixtures.hall import Hall, open_hall
 from tests.fixtures.openai_server import Reply, calls, fails, openai_server, says
 from tests.jobs.conftest import Workers
+from tests.jobs.test_tasks import until_status
 
 MODEL = "openai:gpt-4o-mini"
 
@@ -61,7 +61,7 @@ async def test_a_model_judges_where_it_is_asked_to(
 
     async with openai_server() as server:
         providers = Providers(chosen, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-test"})
-        async with workers(Execution(chosen, database, providers)):
+        async with workers(Execution(chosen, database, providers), settings=chosen):
             server.script(says("It is all there."), judges(0.9))
             fired = await replied(hall, "Write it.")
             assert "1. draft complete" in server.asked[1]["messages"][-1]["content"]

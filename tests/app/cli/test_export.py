@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.clock import now
 from app.config import Flags, load_settings
 from app.db.engine import Database
-from app.db.transaction import Bell, Transactions
+from app.db.transaction import AfterCommit, Transactions
 from app.events import partitions
 from app.ids import Prefix, to_global
 from app.teams.models import Team
@@ -34,12 +34,12 @@ async def _session_and_task(desk: Desk) -> tuple[str, str]:
 
 
 async def _on_a_desk(url: str, do: Callable[[Desk], Awaitable[T]]) -> T:
-    async def ring(bells: list[Bell]) -> None:
+    async def dispatch(pending: AfterCommit) -> None:
         """Nobody listens."""
 
     settings = load_settings(DATABASE_URL=url, flags=Flags(collaboration=True))
     database = Database(settings)
-    transaction = Transactions(database, ring)
+    transaction = Transactions(database, dispatch)
     async with transaction() as session:
         await partitions.ensure(session, now())
         team = (await session.scalars(select(Team))).one()

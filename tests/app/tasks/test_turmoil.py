@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 
 from app.errors import AppError, Unavailable
-from app.tasks.completion import Completion, complete_plain
-from app.tasks.failures import NOTHING
+from app.tasks.completion import Completion, complete_all
 from app.tasks.models import OPEN, Task
 from app.tasks.service import Delegation, delegate
 from app.tasks.spec import parse_task
@@ -67,9 +66,9 @@ async def test_batches_of_completions_and_recorded_delegations_join_the_turmoil(
     waiting = [await desk.delegate("agent-0", "agent-11", needs=[one]) for one in leaves[:3]]
 
     async def complete_together(tasks: list[Task]) -> set[UUID]:
-        asked = [Completion(task.claim_token, ACTOR, "Done.", None, NOTHING) for task in tasks if task.claim_token]
+        asked = [Completion(task.claim_token, ACTOR, "Done.") for task in tasks if task.claim_token]
         async with desk.transaction() as session:
-            return await complete_plain(session, asked)
+            return set(await complete_all(session, asked))
 
     async def delegate_and_record(parent: Task, number: int) -> None:
         claim = {"team_id": desk.team_id, "task_id": parent.id, "claim_token": parent.claim_token, "actor": ACTOR}
