@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import structlog
 from broadcaster import Broadcast, Event
+from redis.asyncio import Redis as Client
 
 from app.config import Settings
 from app.observability import metrics
@@ -45,10 +46,17 @@ class Listener:
 
     async def run(self) -> None:
         """Listens until cancelled; reconnects with back-off."""
+        redis = Redis(self._settings)
+        try:
+            await self._supervise(redis)
+        finally:
+            await redis.close()
+
+    async def _supervise(self, redis: Redis) -> None:
         pause_s, logged = MIN_PAUSE_S, False
         while True:
             try:
-                await self._listen()
+                await self._listen(redis)
             except Exception as error:
                 raise_if_cancelled(error)
                 if self.connected or not logged:
@@ -59,21 +67,21 @@ class Listener:
             metrics.WAKE_UP_RECONNECTS.inc()
             await asyncio.sleep(pause_s)
 
-    async def _listen(self) -> None:
+    async def _listen(self, redis: Redis) -> None:
         """Raises when the connection is gone."""
-        redis = Redis(self._settings)
-        try:
-            await redis.ping()  # broadcaster leaks a task for every connect that fails
-        finally:
-            await redis.close()
+        await redis.ping()  # broadcaster leaks a task for every connect that fails
         broadcast = Broadcast(self._settings.redis_url)
         connecting = asyncio.create_task(broadcast.connect())
         try:
             await asyncio.shield(connecting)
             await self._follow(broadcast)
         finally:
-            await asyncio.wait({connecting}, timeout=CLOSE_TIMEOUT_S)  # half open, broadcaster could not close it
-            await _close(broadcast)
+            closing = asyncio.create_task(_close_when_connected(broadcast, connecting))
+            try:
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                await closing
+                raise
 
     async def _follow(self, broadcast: Broadcast) -> None:
         async with (
@@ -122,18 +130,19 @@ class Publisher:
         self._broadcast: Broadcast | None = None
 
     async def publish(self, channel: str, text: str = "") -> None:
-        await self._redis.run(lambda _: self._send(channel, text))
+        await self._redis.run(lambda client: self._send(client, channel, text))
 
-    async def _send(self, channel: str, text: str) -> None:
+    async def _send(self, client: Client, channel: str, text: str) -> None:
         try:
-            await self._publish(channel, text)
+            await self._publish(client, channel, text)
         except AWAY:  # the connection died while it was idle, for instance
             await self.close()
-            await self._publish(channel, text)
+            await self._publish(client, channel, text)
 
-    async def _publish(self, channel: str, text: str) -> None:
+    async def _publish(self, client: Client, channel: str, text: str) -> None:
         async with asyncio.timeout(TIMEOUT_S):
             if self._broadcast is None:
+                await client.ping()  # broadcaster leaks a task for every connect that fails
                 broadcast = Broadcast(self._settings.redis_url)
                 await broadcast.connect()
                 self._broadcast = broadcast
@@ -148,6 +157,12 @@ class Publisher:
 def _events(subscriber: Any) -> AsyncIterable[Event]:
     """broadcaster annotates its `__aiter__` wrongly."""
     return cast(AsyncIterable[Event], subscriber)
+
+
+async def _close_when_connected(broadcast: Broadcast, connecting: asyncio.Task[None]) -> None:
+    """Half open, broadcaster could not close it."""
+    await asyncio.wait({connecting}, timeout=CLOSE_TIMEOUT_S)
+    await _close(broadcast)
 
 
 async def _close(broadcast: Broadcast) -> None:

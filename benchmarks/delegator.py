@@ -27,8 +27,8 @@ from app.config import Flags, load_settings
 from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Transactions
-from app.events.log import Actor
 from app.dispatch import Dispatcher
+from app.events.log import Actor
 from app.redis import Redis
 from app.tasks import service
 from app.tasks.service import Delegation

@@ -24,9 +24,9 @@ from app.config import Flags, load_settings
 from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.dispatch import Dispatcher
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.dispatch import Dispatcher
 from app.ids import Prefix, to_global
 from app.redis import Redis
 from app.tasks.models import Task, TaskStatus

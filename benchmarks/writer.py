@@ -18,11 +18,11 @@ from app.config import load_settings
 from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
 from app.db.transaction import Transactions
+from app.dispatch import Dispatcher
 from app.events.cursor import EventCursor
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
 from app.events.models import Event
-from app.dispatch import Dispatcher
 from app.redis import Redis
 
 CHANNEL = "bench:events"
