@@ -1,4 +1,4 @@
-"""Parley's worker as shipped (pool, errands, bell, calendar), except that its agents answer without a model."""
+"""Parley's worker as shipped, except that its agents answer without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.events.wakeups import Ringer
 from app.observability.logging import configure_logging
 from app.redis import Redis
 from app.tasks.run import Made, Run
-from benchmarks.starts import Starts, obey
+from benchmarks.starts import Starts, serve_commands
 from jobs.context import JobContext
 from jobs.errand_runner import ErrandRunner
 from jobs.errands import all_deeds
@@ -28,7 +28,7 @@ async def main() -> None:
     context = JobContext(settings, database, Transactions(database, Ringer(redis)))
 
     async def answer_at_once(run: Run) -> Made:
-        starts.note(str(run.task.id))
+        starts.record(str(run.task.id))
         return Made("done")
 
     pool = TaskPool(database, context.transaction, answer_at_once, slots=settings.worker_slots)
@@ -38,7 +38,7 @@ async def main() -> None:
         never = asyncio.Event()
         await asyncio.gather(run_pool(settings, pool, errands, never), keep_calendar(never, settings, context, redis))
 
-    await obey(starts, work)
+    await serve_commands(starts, work)
 
 
 if __name__ == "__main__":
