@@ -85,6 +85,7 @@ def _measure_session(testbed: Testbed, server: Server, page: Page, seconds: int)
 def _measure_feed(testbed: Testbed, server: Server, page: Page, seconds: int) -> dict[str, Any]:
     """Returns the memory after a garbage collection: after a sixth of the events, and after all of them."""
     writer = testbed.start_child("benchmarks.writer")
+    writer.call(events=0)  # waits until it has started
     page.goto(f"http://127.0.0.1:{server.port}/#/")
     page.wait_for_selector(".page-overview")
     page.wait_for_selector(".connection[data-state=live]")
@@ -129,13 +130,13 @@ def _open_page(testbed: Testbed, server: Server) -> Iterator[Page]:
 def table(figures: Figures) -> str:
     return "\n".join(
         [
-            f"Dashboard: {figures['spans']:,} spans in 20 lanes, {figures['session_rate']:.0f} events a second for "
+            f"Dashboard: {figures['spans']:,} spans in 20 lanes, {figures['session_rate']:.0f} events per second for "
             f"{figures['session_s']} s",
             f"frames                  {figures['frames']}; p50 {figures['frame_p50_ms']:.1f}, "
             f"p95 {figures['frame_p95_ms']:.1f}, longest {figures['frame_max_ms']:.0f} ms",
             f"lanes redrawn           {figures['drawings']} times",
             f"tasks of 50 ms or more  {figures['long_tasks']}, longest {figures['task_max_ms']:.0f} ms",
-            f"Event feed: {figures['feed_rate']:.0f} events a second for {figures['feed_s']} s, "
+            f"Event feed: {figures['feed_rate']:.0f} events per second for {figures['feed_s']} s, "
             f"{figures['feed_shown']} shown",
             f"heap                    {figures['heap_from_mb']:.1f} MB after a sixth of the events, "
             f"{figures['heap_to_mb']:.1f} MB at the end",

@@ -18,14 +18,14 @@ from benchmarks.testbed import Testbed
 
 PARLEY, NODE_WS = "Parley", "Node graphql-ws"
 SUBSCRIPTION = "subscription { teamEvents { __typename ... on Event { id kind at actor changes cursor } } }"
-RATE = 5.0  # events a second when paced: what both contenders can keep up with on two cores
+RATE = 5.0  # events per second when paced: what both contenders can keep up with on two cores
 FLAT_CLIENTS = 100
 ROWS = {
-    "deliveries a second, unpaced": ("rate", ".0f"),
-    "server CPU a delivery, µs": ("cpu_us", ".1f"),
+    "deliveries per second, unpaced": ("rate", ".0f"),
+    "server CPU per delivery, µs": ("cpu_us", ".1f"),
     "p50 at 5 events/s, ms": ("p50_ms", ".1f"),
     "p99 at 5 events/s, ms": ("p99_ms", ".1f"),
-    "memory a client, kB": ("kb_a_client", ".1f"),
+    "memory per client, kB": ("kb_per_client", ".1f"),
     "unpaced, one client stalled": ("stalled_rate", ".0f"),
     "p99, one client stalled, ms": ("stalled_p99_ms", ".1f"),
     "memory after a tenth, MB": ("flat_from_mb", ".1f"),
@@ -86,7 +86,7 @@ def _run_round(testbed: Testbed, start_server: StartServer, writer: ChildProcess
             stalled = _deliver(clients, writer, size.burst)
             stalled_paced = _deliver(clients, writer, size.paced, rate=RATE)
     return {
-        "kb_a_client": client_kb,
+        "kb_per_client": client_kb,
         "p50_ms": paced["p50_ms"],
         "p99_ms": paced["p99_ms"],
         "rate": _delivery_rate(burst),

@@ -16,7 +16,7 @@ from benchmarks.testbed import Testbed
 
 PARLEY, ARQ = "Parley", "bare arq"
 WORKERS = {PARLEY: "benchmarks.servers.worker", ARQ: "benchmarks.servers.bare_arq"}
-RATE = 20.0  # tasks a second under load: what one process can delegate on two cores that it shares with all others
+RATE = 20.0  # tasks per second under load: what one process can delegate on two cores that it shares with all others
 # Long enough for the previous task to start even if arq has just polled; random, to fall anywhere between two polls.
 PAUSE_S = (0.6, 1.1)
 
@@ -152,8 +152,8 @@ def table(figures: Figures) -> str:
         "start at idle, longest, ms": ("alone_max_ms", ".1f"),
         "start under load, p50, ms": ("paced_p50_ms", ".1f"),
         "start under load, p99, ms": ("paced_p99_ms", ".1f"),
-        f"load a second (target {figures['rate']:.0f})": ("paced_rate", ".1f"),
-        "completed a second": ("rate", ".0f"),
+        f"load per second (target {figures['rate']:.0f})": ("paced_rate", ".1f"),
+        "completed per second": ("rate", ".0f"),
         "worker CPU each, µs": ("worker_us", ".0f"),
         "Postgres CPU each, µs": ("postgres_us", ".0f"),
         "idle worker, % of a core": ("idle_percent", ".2f"),
