@@ -9,15 +9,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import uvloop
-
-from benchmarks.processes import python
 
 
 @dataclass(frozen=True)
@@ -110,16 +107,6 @@ async def run(plan: Plan) -> dict[str, float]:
         "p50_ms": 1000 * latencies[len(latencies) // 2],
         "p99_ms": 1000 * latencies[len(latencies) * 99 // 100],
     }
-
-
-def run_load(ports: list[int], requests: list[str], connections: int, seconds: float) -> dict[str, Any]:
-    """Runs the load generator as a process and returns its report."""
-    plan = {"ports": ports, "requests": requests, "connections": connections, "seconds": seconds}
-    process = subprocess.run(python("benchmarks.load"), input=json.dumps(plan), capture_output=True, text=True)
-    if process.returncode:
-        raise RuntimeError(f"The load generator failed: {process.stderr[-1000:]}")
-    report: dict[str, Any] = json.loads(process.stdout)
-    return report
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The processes of a part: servers under load, and child processes that take commands line by line."""
+"""The processes of a part: servers, child processes that take commands line by line, and the load generator."""
 
 from __future__ import annotations
 
@@ -69,6 +69,16 @@ class ChildProcess:
     def stop(self) -> None:
         self._process.kill()
         self._process.communicate()
+
+
+def run_load(ports: list[int], requests: list[str], connections: int, seconds: float) -> dict[str, Any]:
+    """Runs the load generator as a process and returns its report."""
+    plan = {"ports": ports, "requests": requests, "connections": connections, "seconds": seconds}
+    process = subprocess.run(python("benchmarks.load"), input=json.dumps(plan), capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(f"The load generator failed: {process.stderr[-1000:]}")
+    report: dict[str, Any] = json.loads(process.stdout)
+    return report
 
 
 def python(module: str, *arguments: str) -> list[str]:

@@ -7,10 +7,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks.contenders import HANDWRITTEN, Contender, check_same_answers, start_contenders
-from benchmarks.load import run_load
 from benchmarks.needs import NODE
 from benchmarks.operations import OPERATIONS
 from benchmarks.part import Depth, Figures, OpenTestbed, Part
+from benchmarks.processes import run_load
 from benchmarks.testbed import Testbed
 
 CONNECTIONS = 16

@@ -29,9 +29,8 @@ from app.routing.profile import AgentProfile
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag
 from benchmarks.contenders import PARLEY
-from benchmarks.load import run_load
 from benchmarks.part import Depth, Figures, OpenTestbed, Part
-from benchmarks.processes import Server, python
+from benchmarks.processes import Server, python, run_load
 from benchmarks.seed import skip_wake_ups
 from benchmarks.testbed import Testbed
 from tests.fixtures.labelled import profiles, tuning
