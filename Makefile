@@ -38,7 +38,7 @@ schema: $(VENV)/run.stamp ## Export schema.graphql and docs/settings.md from the
 screenshots: $(VENV)/dev.stamp ## Take pictures of every page of the dashboard, into docs/screenshots
 	$(BIN)/python -m tests.dashboard.screenshots $(ARGS)
 
-bench: $(VENV)/dev.stamp ## Run the benchmarks
+bench: $(VENV)/dev.stamp ## Run the benchmarks (ARGS='reads tasks --quick' to choose parts and depth)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Run the long form of the fault and property tests

@@ -1,1 +1,1 @@
-"""Measures Parley against hand-written SQL, an ordinary server and Node's best, side by side on one machine."""
+"""Measures Parley beside hand-written SQL, an ordinary Strawberry server and Node servers, on one machine."""

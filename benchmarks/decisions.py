@@ -1,7 +1,7 @@
-"""Writes routing decisions by the million, each with six candidates, as the rules of routing would have made them.
+"""Writes millions of routing decisions, each with six candidates, as the rules of routing would make them.
 
-Set-based SQL; the same rows for the same seed, save for the day that they hang on. Signals come from a hash of the
-decision's number; scores, places and selections are computed as `app.routing.select` does.
+Uses set-based SQL. The same seed gives the same rows, except for their dates. Signals come from a hash of the
+decision's number; scores, places and selections are computed as in `app.routing.select`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.routing.score import UNITS, Weights, units
 from app.routing.select import Policy
 
 CANDIDATES = 6
-AGENTS = 40  # that take part; two neighbours know one topic
+AGENTS = 40  # candidates come from these; two neighbours share a topic
 DAYS = 90
 TOPICS = (
     "code review", "unit tests", "database migration", "login page", "deployment script", "release notes",
@@ -26,7 +26,7 @@ TOPICS = (
     "payment form", "backup plan", "style sheet", "mobile layout",
 )  # fmt: skip
 _PARTS = ("billing", "search", "account", "report", "upload", "invoice", "calendar", "inbox")
-_ASKS = (
+_OPENINGS = (
     "Please look at the",
     "Who can help me with the",
     "I need a second opinion on the",
@@ -34,8 +34,8 @@ _ASKS = (
 )
 
 
-def write(database_url: str, team_id: UUID, *, count: int, seed: int = 1) -> float:
-    """Write `count` decisions of a team that has agents; returns the seconds that it took."""
+def write_decisions(database_url: str, team_id: UUID, *, count: int, seed: int = 1) -> float:
+    """Writes decisions for a team that has agents. Returns the seconds that it took."""
     return asyncio.run(_write(database_url, team_id, count, seed))
 
 
@@ -50,12 +50,12 @@ async def _write(database_url: str, team_id: UUID, count: int, seed: int) -> flo
         await connection.execute(_POOLS, timeout=60)
         await connection.execute(_AGENT_POOL.format(team_id=team_id, agents=AGENTS))
         await connection.execute(_POLICY.format(team_id=team_id, **_policy()))
-        for statement in (_SCORED, _CHOSEN, _DECISIONS, _VECTORS, _CANDIDATE_ROWS):
+        for statement in (_SCORED, _SELECTED, _DECISIONS, _VECTORS, _CANDIDATE_ROWS):
             await connection.execute(
                 statement.format(team_id=team_id, count=count, seed=seed, **_policy(), **_SIZES), timeout=1_800
             )
         for index in indexes:
-            await connection.execute(index["make"], timeout=1_800)
+            await connection.execute(index["create"], timeout=1_800)
         await connection.execute(
             "vacuum analyze routing_decision, routing_vector, routing_candidate, routing_policy", timeout=600
         )
@@ -71,24 +71,25 @@ def _policy() -> dict[str, int]:
     return weights | {"threshold": units(policy.threshold), "skill_floor": units(policy.skill_floor), "k": policy.k}
 
 
-def _listed(texts: tuple[str, ...]) -> str:
+def _values(texts: tuple[str, ...]) -> str:
     return ", ".join(f"({number}, '{text}')" for number, text in enumerate(texts))
 
 
 _SIZES = {
-    "agents": AGENTS, "candidates": CANDIDATES, "topics": len(TOPICS), "parts": len(_PARTS), "asks": len(_ASKS),
+    "agents": AGENTS, "candidates": CANDIDATES, "topics": len(TOPICS), "parts": len(_PARTS), "openings": len(_OPENINGS),
     "units": UNITS, "days": DAYS,
 }  # fmt: skip
-# Foreign keys are checked by triggers, which would take longer than all the rest.
+# Turns off the triggers that check foreign keys; they would take longer than everything else.
 _SETTINGS = """
 set session_replication_role = replica;
 set work_mem = '256MB';
 set maintenance_work_mem = '512MB';
 set max_parallel_maintenance_workers = 2;
 """
-# Made again over all rows at once; of the unique ones only the candidates' can go, as nothing refers to them.
+# Dropped first and created again over all rows at once. Of unique indexes only the candidates' can be dropped, because
+# no foreign key refers to them.
 _INDEXES = """
-select 'drop index ' || i.relname as drop, pg_get_indexdef(x.indexrelid) as make
+select 'drop index ' || i.relname as drop, pg_get_indexdef(x.indexrelid) as "create"
 from pg_index x join pg_class i on i.oid = x.indexrelid
 where x.indrelid in ('routing_decision'::regclass, 'routing_candidate'::regclass) and not x.indisunique
 union all
@@ -97,9 +98,9 @@ select 'alter table routing_candidate drop constraint ' || conname,
 from pg_constraint where conrelid = 'routing_candidate'::regclass and contype in ('p', 'u')
 """
 _POOLS = f"""
-create temp table topic as select * from (values {_listed(TOPICS)}) as t(number, text);
-create temp table part as select * from (values {_listed(_PARTS)}) as t(number, text);
-create temp table ask as select * from (values {_listed(_ASKS)}) as t(number, text);
+create temp table topic as select * from (values {_values(TOPICS)}) as t(number, text);
+create temp table part as select * from (values {_values(_PARTS)}) as t(number, text);
+create temp table opening as select * from (values {_values(_OPENINGS)}) as t(number, text);
 select setseed(0.5);
 create temp table vectors as select number,
     (select array_agg(random() - 0.5 + 0 * (d + number)) from generate_series(1, {DIMENSIONS}) as d)::vector as vector
@@ -118,7 +119,7 @@ select gen_random_uuid(), '{team_id}', coalesce(max(version), 0) + 1, {skill_wei
     {personality_weight}, {load_weight}, {threshold}, {skill_floor}, 'top_1', {k}, 'parley'
 from routing_policy where team_id = '{team_id}';
 """
-# The agents in the middle of the six know the topic. The slugs' order is that of the numbers.
+# The two agents in the middle of the six have the skill. Slugs sort in the order of the numbers.
 _SCORED = """
 create temp table scored as
 select n, j, number, skill, past, personality, load,
@@ -135,7 +136,7 @@ cross join lateral (select
     ((hash >> 26 & 8191) * {units} / 8191)::int as personality,
     ((hash >> 39 & 8191) * {units} / 8191)::int as load) as parts
 cross join lateral (select
-    (case when j in (2, 3) then {units} / 2 + drawn_skill / 2 else drawn_skill / 2 end)::int as skill) as known
+    (case when j in (2, 3) then {units} / 2 + drawn_skill / 2 else drawn_skill / 2 end)::int as skill) as skills
 where number < {agents};
 create temp table placed as
 select n, j, number, skill, past, personality, load, overall,
@@ -145,8 +146,8 @@ select n, j, number, skill, past, personality, load, overall,
 from scored;
 drop table scored;
 """
-_CHOSEN = """
-create temp table chosen as
+_SELECTED = """
+create temp table selection as
 select n, overall_default, case when able_count > 0 then
         (array_agg_able)[1:case strategy when 'top_1' then 1 when 'top_k' then {k} else 20 end]
         else array[(select id from pool where number = 0)] end as selected,
@@ -159,12 +160,12 @@ from (
         array_agg((skill::bigint << 49) + (past::bigint << 35) + (personality::bigint << 21) + (load::bigint << 7)
             + 128 - equal order by equal) as signals
     from placed join pool using (number) group by n
-) as found
+) as candidates
 cross join lateral (select hashint8extended(n, {seed}) as whole) as decided
 cross join lateral (select (array['top_1', 'top_1', 'top_1', 'top_1', 'top_k', 'ensemble', 'cascade'])
-    [1 + (whole >> 8 & 1023) % 7] as strategy) as asked;
-create unique index on chosen (n);
-analyze chosen;
+    [1 + (whole >> 8 & 1023) % 7] as strategy) as strategies;
+create unique index on selection (n);
+analyze selection;
 """
 _ID = "('0190' || lpad(to_hex({n}), 8, '0') || '70008000' || substr(md5('{seed}' || {n}::text), 1, 12))::uuid"
 _DECISIONS = """
@@ -179,30 +180,30 @@ select
     case when fallback then 'default' else 'skill_match' end,
     (select id from routing_policy where team_id = '{team_id}' order by version desc limit 1),
     strategy, strategy, true, {threshold}, {skill_floor}, {k},
-    ask.text || ' ' || topic.text || ' of the ' || part.text || ' module, number ' || n % 9973 || '.',
+    opening.text || ' ' || topic.text || ' of the ' || part.text || ' module, number ' || n % 9973 || '.',
     'benchmark', (select id from pool where number = 0), selected[1], selected, ids, signals,
     confidence, fallback,
     drawn * 3 % 1000, drawn % 1000, drawn * 7 % 1000, drawn * 11 % 1000, drawn * 13 % 1000, drawn * 17 % 1000,
     drawn % 3, drawn % 3, 'model-' || drawn % 3, 0.001 * (drawn % 50), 0.001 * (drawn % 47), 0.5 + drawn % 20 * 0.1,
     1.0 + drawn % 30 * 0.1, 200 + drawn % 3000, case when drawn % 20 = 0 then 'failed' else 'answered' end,
     case when drawn % 3 = 0 then drawn % 5 / 4.0 end
-from chosen
+from selection
 cross join lateral (select (whole >> 20 & 65535)::int as drawn) as drawn
 join topic on topic.number = abs(whole % {topics})
 join part on part.number = (whole >> 4 & 1023) % {parts}
-join ask on ask.number = (whole >> 12 & 1023) % {asks}
+join opening on opening.number = (whole >> 12 & 1023) % {openings}
 order by n;
 """.replace("__ID__", _ID.replace("{n}", "n"))
 _VECTORS = """
 insert into routing_vector (decision_id, team_id, embedder, embedding)
 select __ID__, '{team_id}', 'benchmark', vectors.vector
-from chosen join vectors on vectors.number = (whole >> 30 & 63) order by n;
+from selection join vectors on vectors.number = (whole >> 30 & 63) order by n;
 """.replace("__ID__", _ID.replace("{n}", "n"))
 _CANDIDATE_ROWS = """
 insert into routing_candidate (decision_id, agent_id, team_id, agent_version, place, tie_order, selected, skill_match,
     past_performance, personality_fit, load_balance, overall, matching_skills)
 select __ID__, pool.id, '{team_id}', pool.version, place, j + 1, pool.id = any(selected), skill, past, personality,
     load, overall, case when j in (2, 3) then array['Skill 0'] else '{{}}' end
-from placed join pool using (number) join chosen using (n);
-drop table placed, chosen;
+from placed join pool using (number) join selection using (n);
+drop table placed, selection;
 """.replace("__ID__", _ID.replace("{n}", "n"))

@@ -1,7 +1,7 @@
-"""Makes work for both contenders: tasks through the service that the graph uses, jobs through arq's own client.
+"""Creates work for both contenders: tasks through the service that GraphQL uses, jobs through arq's client.
 
-Each line of standard input is an order, answered by a line: `make` so many at a pace, `finish` waits until the last
-one's effect stands in the database, `tally` counts what there is.
+Each line of standard input is a command, answered with a line: `create` creates work at a pace, `finish` waits until
+the database shows all of it as done, `vacuum` runs VACUUM ANALYZE, `count_rows` counts tasks and what belongs to them.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from app.tasks.service import Delegation
 from app.tasks.spec import parse_task
 
 ACTOR = Actor("bench")
-SPEC = parse_task({"type": "research", "title": "Look it up", "instructions": "Find out what the others know of it."})
-FINISH_PATIENCE_S = 60.0
+SPEC = parse_task(
+    {"type": "research", "title": "Look it up", "instructions": "Find out what the others know about it."}
+)
+FINISH_TIMEOUT_S = 60.0
 POLL_S = 0.005
 CONNECTIONS = 4
-_TALLY = """
+_ROW_COUNTS = """
 select
     (select count(*) from task) as tasks,
     (select count(*) from task where status = 'completed') as completed,
@@ -49,19 +51,19 @@ select
     (select cast(sum(reserved + held) as float) from budget_account) as reserved
 """
 _TABLE = "create table if not exists bench_job (id int primary key, done boolean not null, updated_at timestamptz)"
-_ENOUGH = Decimal(1_000_000)
+_UNLIMITED_USD = Decimal(1_000_000)
 
 
-class Maker(Protocol):
+class Producer(Protocol):
     open_work: str
 
-    async def make(self) -> tuple[str, int]:
-        """Answers the key of what was made, and the moment from which its start is counted."""
+    async def create(self) -> tuple[str, int]:
+        """Returns the key of the new work and the time from which its start is counted."""
         ...
 
 
 class Tasks:
-    """Tasks for the seeded agents in turn, so that none has more than it may have open."""
+    """Assigns tasks to the seeded agents in turn, so that none exceeds its limit of open tasks."""
 
     open_work = "select exists (select from task where status in ('pending', 'in_progress'))"
 
@@ -70,14 +72,14 @@ class Tasks:
         self._transaction = transaction
         self._team_id = UUID(os.environ["TEAM_ID"])
         self._settings = load_settings(
-            flags=Flags(task_delegation=True), team_day_budget_usd=_ENOUGH, team_month_budget_usd=_ENOUGH
+            flags=Flags(task_delegation=True), team_day_budget_usd=_UNLIMITED_USD, team_month_budget_usd=_UNLIMITED_USD
         )
 
-    async def make(self) -> tuple[str, int]:
-        wanted = Delegation(spec=SPEC, assignee_id=next(self._assignees), creator_id=self._creator)
+    async def create(self) -> tuple[str, int]:
+        delegation = Delegation(spec=SPEC, assignee_id=next(self._assignees), creator_id=self._creator)
         async with self._transaction() as session:
             task = await service.delegate(
-                session, team_id=self._team_id, wanted=wanted, settings=self._settings, actor=ACTOR
+                session, team_id=self._team_id, wanted=delegation, settings=self._settings, actor=ACTOR
             )
             before_commit = time.monotonic_ns()
         return str(task.id), before_commit
@@ -90,7 +92,7 @@ class Jobs:
         self._database, self._queue = database, queue
         self._numbers = itertools.count()
 
-    async def make(self) -> tuple[str, int]:
+    async def create(self) -> tuple[str, int]:
         number = next(self._numbers)
         await self._database.execute("insert into bench_job (id, done) values ($1, false)", number)
         before_enqueue = time.monotonic_ns()
@@ -98,39 +100,41 @@ class Jobs:
         return str(number), before_enqueue
 
 
-async def at_pace(maker: Maker, count: int, rate: float | None, pause_s: tuple[float, float] | None) -> dict[str, int]:
-    """At a rate, whatever one takes; or one by one, with a pause of random length before each; or without a pause."""
+async def create_at_pace(
+    producer: Producer, count: int, rate: float | None, pause_s: tuple[float, float] | None
+) -> dict[str, int]:
+    """Creates work at a fixed rate; or one by one, with a random pause before each; or one by one without a pause."""
     if rate is None:
-        made = {}
+        created = {}
         for _ in range(count):
             await asyncio.sleep(random.uniform(*pause_s) if pause_s else 0)
-            key, at = await maker.make()
-            made[key] = at
-        return made
-    started, making = time.perf_counter(), []
+            key, created_at = await producer.create()
+            created[key] = created_at
+        return created
+    started, creations = time.perf_counter(), []
     for number in range(count):
         await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
-        making.append(asyncio.create_task(maker.make()))
-    return dict(await asyncio.gather(*making))
+        creations.append(asyncio.create_task(producer.create()))
+    return dict(await asyncio.gather(*creations))
 
 
-async def finish(database: Any, maker: Maker) -> int:
-    async with asyncio.timeout(FINISH_PATIENCE_S):
-        while await database.fetchval(maker.open_work):  # noqa: ASYNC110 - rows do not ring
+async def finish(database: Any, producer: Producer) -> int:
+    async with asyncio.timeout(FINISH_TIMEOUT_S):
+        while await database.fetchval(producer.open_work):  # noqa: ASYNC110 - rows send no events
             await asyncio.sleep(POLL_S)
     return time.monotonic_ns()
 
 
-async def obey(database: Any, makers: dict[str, Maker], order: dict[str, Any]) -> dict[str, Any]:
-    if "make" in order:
-        made = await at_pace(makers[order["make"]], order["count"], order.get("rate"), order.get("pause_s"))
-        return {"made": made}
-    if "finish" in order:
-        return {"at": await finish(database, makers[order["finish"]])}
-    if "tidy" in order:
+async def execute(database: Any, producers: dict[str, Producer], command: dict[str, Any]) -> dict[str, Any]:
+    if "create" in command:
+        producer, pace = producers[command["create"]], (command.get("rate"), command.get("pause_s"))
+        return {"created": await create_at_pace(producer, command["count"], *pace)}
+    if "finish" in command:
+        return {"at": await finish(database, producers[command["finish"]])}
+    if "vacuum" in command:
         await database.execute("vacuum analyze")  # as autovacuum would have done by the time a table is that large
         return {}
-    return dict(await database.fetchrow(_TALLY))
+    return dict(await database.fetchrow(_ROW_COUNTS))
 
 
 async def main() -> None:
@@ -140,13 +144,16 @@ async def main() -> None:
     await database.execute(_TABLE)
     transaction = Transactions(parley, Dispatcher(settings, parley, redis))
     async with transaction() as session:
-        active = select(Agent.id).where(Agent.status == AgentStatus.ACTIVE).order_by(Agent.slug)
-        creator, *assignees = await session.scalars(active)
+        query = select(Agent.id).where(Agent.status == AgentStatus.ACTIVE).order_by(Agent.slug)
+        creator, *assignees = await session.scalars(query)
     queue = await create_pool(RedisSettings.from_dsn(os.environ["REDIS_URL"]))
-    makers: dict[str, Maker] = {"Parley": Tasks(creator, assignees, transaction), "bare arq": Jobs(database, queue)}
+    producers: dict[str, Producer] = {
+        "Parley": Tasks(creator, assignees, transaction),
+        "bare arq": Jobs(database, queue),
+    }
     print("{}", flush=True)
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        print(json.dumps(await obey(database, makers, json.loads(line))), flush=True)
+        print(json.dumps(await execute(database, producers, json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

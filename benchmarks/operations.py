@@ -1,4 +1,4 @@
-"""The three reads, as each kind of contender is asked for them, and the form in which their answers are compared."""
+"""The three reads as requests for each kind of contender, and the form in which their answers are compared."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from benchmarks.seed import slug
 SINGLE, PAGE, GROUPS = "single object", "nested page of 50", "grouped aggregate"
 OPERATIONS = (SINGLE, PAGE, GROUPS)
 ROWS = 50
-ASKED_AGENTS = 200  # different objects asked for in turn
+SINGLE_AGENTS = 200  # different objects, requested in turn
 _AGENT = "id slug name status modelTier skills { name description }"
 
 GRAPHQL = {
-    SINGLE: "query One($slug: String!) { agent(slug: $slug) { id slug name tagline role status type modelTier } }",
+    SINGLE: "query Single($slug: String!) { agent(slug: $slug) { id slug name tagline role status type modelTier } }",
     PAGE: "query Page($first: Int!) { team { id name handoffRules(first: $first) { nodes { id condition priority "
     f"fromAgent {{ {_AGENT} }} toAgent {{ {_AGENT} }} }} pageInfo {{ hasNextPage }} }} }} }}",
     GROUPS: "query Groups { agents { groupedAggregates(groupBy: [STATUS, TYPE], first: 50) { "
     "key { status type } count modelTier { mean max } } } }",
 }
-# The others need no place for the number of groups.
+# Parley's groups have a connection around them; the others return the list itself.
 PARLEY_GRAPHQL = GRAPHQL | {
     GROUPS: "query Groups { agents { groupedAggregates(groupBy: [STATUS, TYPE], first: 50) { groups { "
     "key { status type } count modelTier { mean max } } } } }",
 }
-# PostGraphile derives its names from the tables; aliases give the answers the same form.
+# PostGraphile derives its names from the tables; aliases give its answers the same form.
 _ROW = "id: rowId slug name status modelTier skills: agentSkillsByTeamIdAndAgentIdList { name description }"
 POSTGRAPHILE = {
-    SINGLE: "query One($team: UUID!, $slug: String!) { agent: agentByTeamIdAndSlug(teamId: $team, slug: $slug) "
+    SINGLE: "query Single($team: UUID!, $slug: String!) { agent: agentByTeamIdAndSlug(teamId: $team, slug: $slug) "
     "{ id: rowId slug name tagline role status type modelTier } }",
     PAGE: 'query Page($first: Int!) { team: teamBySlug(slug: "bench") { id: rowId name handoffRules: '
     "handoffRulesByTeamId(first: $first, orderBy: PRIMARY_KEY_ASC) { nodes { id: rowId condition priority "
@@ -50,29 +50,29 @@ class Call:
     body: bytes = b""
 
 
-def graphql_calls(operation: str, texts: dict[str, str], path: str, **always: str) -> list[Call]:
+def graphql_calls(operation: str, texts: dict[str, str], path: str, **constants: str) -> list[Call]:
     def call(**variables: Any) -> Call:
-        body = {"query": texts[operation], "variables": always | variables}
+        body = {"query": texts[operation], "variables": constants | variables}
         return Call("POST", path, json.dumps(body).encode())
 
     if operation == SINGLE:
-        return [call(slug=slug(number)) for number in range(ASKED_AGENTS)]
+        return [call(slug=slug(number)) for number in range(SINGLE_AGENTS)]
     return [call(first=ROWS)] if operation == PAGE else [call()]
 
 
 def plain_calls(operation: str) -> list[Call]:
-    """What the hand-written endpoint takes: a path for each read."""
+    """Returns the requests for the hand-written endpoint, which has a path for each read."""
     if operation == SINGLE:
-        return [Call("GET", f"/agents/{slug(number)}") for number in range(ASKED_AGENTS)]
+        return [Call("GET", f"/agents/{slug(number)}") for number in range(SINGLE_AGENTS)]
     return [Call("GET", f"/page?first={ROWS}")] if operation == PAGE else [Call("GET", "/groups")]
 
 
 def comparable(operation: str, answer: Any) -> Any:
-    """An answer without what contenders may spell differently: ids, the case of enums, the order of equal groups."""
-    data = _plain(answer["data"])
+    """Returns an answer without permitted differences: the form of ids, the case of enums, the order of groups."""
+    data = _normalize(answer["data"])
     if operation == GROUPS:
-        found = data["agents"]["groupedAggregates"]
-        groups = found["groups"] if isinstance(found, dict) else found
+        aggregates = data["agents"]["groupedAggregates"]
+        groups = aggregates["groups"] if isinstance(aggregates, dict) else aggregates
         data["agents"]["groupedAggregates"] = sorted(map(_group, groups))
     return data
 
@@ -85,13 +85,14 @@ def _group(group: dict[str, Any]) -> list[Any]:
     return [*group["keys"], int(group["distinctcount"]["rowid"]), mean, group["max"]["modeltier"]]
 
 
-def _plain(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            key if key in {"agents", "groupedAggregates"} else key.lower(): _plain(item) for key, item in value.items()
+            key if key in {"agents", "groupedAggregates"} else key.lower(): _normalize(item)
+            for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_normalize(item) for item in value]
     if isinstance(value, str):
         text = re.sub(r"^(agent|team|rule)_(?=[0-9a-f]{32}$)", "", value.lower())
         return text.replace("-", "") if re.fullmatch(r"[0-9a-f-]{36}", text) else text

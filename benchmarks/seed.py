@@ -1,9 +1,10 @@
-"""What all contenders read: one team, 1,000 agents with three skills each, 500 handoff rules."""
+"""Seeds the database that all contenders read: one team, 1,000 agents with three skills each, 500 handoff rules."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import insert, text
@@ -22,24 +23,24 @@ from app.teams import service as teams
 
 AGENTS, SKILLS, RULES = 1_000, 3, 500
 _STATUSES = (AgentStatus.ACTIVE, AgentStatus.ACTIVE, AgentStatus.PAUSED)
-_TYPES = [kind for kind in AgentType if kind is not AgentType.CUSTOM]
+_TYPES = [agent_type for agent_type in AgentType if agent_type is not AgentType.CUSTOM]
 
 
 @dataclass(frozen=True)
-class Seeded:
+class Seed:
     team_id: UUID
     secret: str
 
 
-def seed(database_url: str, redis_url: str) -> Seeded:
-    return asyncio.run(_seed(database_url, redis_url))
+def create_seed(database_url: str, redis_url: str) -> Seed:
+    return asyncio.run(_create_seed(database_url, redis_url))
 
 
-async def _seed(database_url: str, redis_url: str) -> Seeded:
+async def _create_seed(database_url: str, redis_url: str) -> Seed:
     database = Database(load_settings(DATABASE_URL=database_url, REDIS_URL=redis_url))
     secret = new_secret()
     try:
-        async with Transactions(database, _no_bell)() as session:
+        async with Transactions(database, skip_wake_ups)() as session:
             team = await teams.create(session, slug="bench", name="Bench", actor=SYSTEM)
             agents = [_agent(team.id, number) for number in range(AGENTS)]
             await session.execute(insert(Agent), agents)
@@ -51,7 +52,7 @@ async def _seed(database_url: str, redis_url: str) -> Seeded:
             await connection.execute(text("vacuum analyze"))
     finally:
         await database.close()
-    return Seeded(team.id, secret)
+    return Seed(team.id, secret)
 
 
 def slug(number: int) -> str:
@@ -74,9 +75,9 @@ def _agent(team_id: UUID, number: int) -> dict[str, object]:
 
 def _skills(team_id: UUID, agent_id: object) -> list[dict[str, object]]:
     return [
-        {"team_id": team_id, "agent_id": agent_id, "position": place, "name": f"Skill {place}",
-         "description": f"What skill {place} is good for, in a sentence of ordinary length."}
-        for place in range(SKILLS)
+        {"team_id": team_id, "agent_id": agent_id, "position": number, "name": f"Skill {number}",
+         "description": f"What skill {number} is good for, in a sentence of ordinary length."}
+        for number in range(SKILLS)
     ]  # fmt: skip
 
 
@@ -91,5 +92,5 @@ def _rule(team_id: UUID, agents: list[dict[str, object]], number: int) -> dict[s
     }
 
 
-async def _no_bell(bells: list[object]) -> None:
-    """Nobody listens yet."""
+async def skip_wake_ups(wake_ups: list[Any]) -> None:
+    """Sends nothing: no server runs while data is seeded."""

@@ -1,6 +1,7 @@
-"""A session with 20 agents and as many spans as are wanted, whose tasks go on at a rate; each step is a real event.
+"""A collaboration session with 20 agents whose tasks advance at a given rate; every step writes a real event.
 
-Each line of standard input is an order, answered by a line: `seed` makes the session, `go` lets it go on.
+Each line of standard input is a command, answered with a line: `seed` creates the session with a number of spans,
+`advance` writes a number of events.
 """
 
 from __future__ import annotations
@@ -34,60 +35,63 @@ from app.tasks.narration import end_of, tell
 
 ACTOR = Actor("bench")
 AGENTS = 20
-AT_ONCE = 10
-ENOUGH = Decimal(1_000_000)
-# The copies differ from a stage's task in what is listed; half of them are done, one after the other over ten minutes.
+BATCH_SIZE = 10
+UNLIMITED_USD = Decimal(1_000_000)
+# Copies the session's tasks with the listed differences; half of the copies are completed, spread over ten minutes.
 COPY = text("""
     insert into task
     select copy.*
-    from (select uuidv7() as id, number, number % 2 = 0 as done,
-                 now() - interval '10 minutes' + number * interval '10 minutes' / cast(:count as int) as begun
-          from generate_series(1, cast(:count as int)) as number) as made
+    from (select uuidv7() as id, number, number % 2 = 0 as completed,
+                 now() - interval '10 minutes' + number * interval '10 minutes' / cast(:count as int) as started
+          from generate_series(1, cast(:count as int)) as number) as copies
     join (select to_jsonb(task) as fields, row_number() over (order by id) - 1 as place from task
-          where collaboration_id = :session) as one on one.place = made.number % 19
-    cross join lateral jsonb_populate_record(null::task, one.fields || jsonb_build_object(
-        'id', made.id, 'root_id', made.id, 'title', 'Look at part ' || made.number,
-        'created_at', made.begun - interval '1 second', 'updated_at', made.begun, 'ready_at', made.begun,
-        'status', case when made.done then 'completed' else 'pending' end,
-        'started_at', case when made.done then made.begun end, 'attempts_made', case when made.done then 1 else 0 end,
-        'finished_at', case when made.done then made.begun + interval '9 seconds' end,
-        'result', case when made.done then 'Nothing new.' end)) as copy
+          where collaboration_id = :session) as original on original.place = copies.number % 19
+    cross join lateral jsonb_populate_record(null::task, original.fields || jsonb_build_object(
+        'id', copies.id, 'root_id', copies.id, 'title', 'Look at part ' || copies.number,
+        'created_at', copies.started - interval '1 second', 'updated_at', copies.started, 'ready_at', copies.started,
+        'status', case when copies.completed then 'completed' else 'pending' end,
+        'started_at', case when copies.completed then copies.started end,
+        'attempts_made', case when copies.completed then 1 else 0 end,
+        'finished_at', case when copies.completed then copies.started + interval '9 seconds' end,
+        'result', case when copies.completed then 'Nothing new.' end)) as copy
 """)
 
 
 class Feed:
     def __init__(self) -> None:
         self._settings = load_settings(
-            flags=Flags(collaboration=True), team_day_budget_usd=ENOUGH, team_month_budget_usd=ENOUGH
+            flags=Flags(collaboration=True), team_day_budget_usd=UNLIMITED_USD, team_month_budget_usd=UNLIMITED_USD
         )
         database = Database(self._settings)
         dispatcher = Dispatcher(self._settings, database, Redis(self._settings))
         self._transaction = Transactions(database, dispatcher)
         self._team_id = UUID(os.environ["TEAM_ID"])
-        self._open: list[UUID] = []
+        self._pending: list[UUID] = []
 
     async def seed(self, spans: int) -> str:
-        """Answers the session's id."""
+        """Creates the session and returns its id."""
         async with self._transaction() as session:
-            mine = select(Agent.id).where(Agent.team_id == self._team_id, Agent.status == AgentStatus.ACTIVE)
-            agents = list(await session.scalars(mine.order_by(Agent.slug).limit(AGENTS)))
-            seats = [{"agent_id": one, "role": "worker" if place else "lead"} for place, one in enumerate(agents)]
-            fields = {"pattern": "supervisor_worker", "goal": "Read it all.", "participants": seats}
+            query = select(Agent.id).where(Agent.team_id == self._team_id, Agent.status == AgentStatus.ACTIVE)
+            agents = list(await session.scalars(query.order_by(Agent.slug).limit(AGENTS)))
+            participants = [
+                {"agent_id": agent_id, "role": "worker" if place else "lead"} for place, agent_id in enumerate(agents)
+            ]
+            fields = {"pattern": "supervisor_worker", "goal": "Read it all.", "participants": participants}
             spec = parse_collaboration(fields | {"max_duration_seconds": 86_400})
             row = await service.start(session, team_id=self._team_id, spec=spec, settings=self._settings, actor=ACTOR)
             await session.flush()
             await session.execute(COPY, {"count": spans - AGENTS + 1, "session": row.id})
-            waiting = select(Task.id).where(Task.collaboration_id == row.id, Task.status == TaskStatus.PENDING)
-            self._open = list(await session.scalars(waiting.order_by(Task.id)))[AGENTS - 1 :]
+            pending = select(Task.id).where(Task.collaboration_id == row.id, Task.status == TaskStatus.PENDING)
+            self._pending = list(await session.scalars(pending.order_by(Task.id)))[AGENTS - 1 :]
             return to_global(Prefix.COLLABORATION, row.id)
 
-    async def go(self, events: int, rate: float) -> float:
-        """Answers the rate that was kept."""
+    async def advance(self, events: int, rate: float) -> float:
+        """Writes events at a rate and returns the rate that was reached."""
         started, steps = time.perf_counter(), self._steps()
-        for number in range(0, events, AT_ONCE):
+        for number in range(0, events, BATCH_SIZE):
             await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
             async with self._transaction() as session:
-                for _ in range(AT_ONCE):
+                for _ in range(BATCH_SIZE):
                     task_id, kind = next(steps)
                     row = await session.get_one(Task, task_id)
                     _advance(row, kind)
@@ -95,13 +99,13 @@ class Feed:
         return events / (time.perf_counter() - started)
 
     def _steps(self) -> Iterator[tuple[UUID, EventKind]]:
-        """Each open task is taken up, tells of progress and is done; then the last ones go on telling."""
+        """Yields steps: each task is claimed, reports progress and completes; then the last one reports forever."""
         kinds = (EventKind.TASK_CLAIMED, EventKind.TASK_PROGRESSED, EventKind.TASK_PROGRESSED, EventKind.TASK_COMPLETED)
-        for start in range(0, len(self._open), AGENTS):
+        for start in range(0, len(self._pending), AGENTS):
             for kind in kinds:
-                yield from ((task_id, kind) for task_id in self._open[start : start + AGENTS])
+                yield from ((task_id, kind) for task_id in self._pending[start : start + AGENTS])
         while True:
-            yield self._open[-1], EventKind.TASK_PROGRESSED
+            yield self._pending[-1], EventKind.TASK_PROGRESSED
 
 
 def _advance(row: Task, kind: EventKind) -> None:
@@ -117,11 +121,11 @@ def _advance(row: Task, kind: EventKind) -> None:
 async def main() -> None:
     feed, loop = Feed(), asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        order = json.loads(line)
-        if "seed" in order:
-            print(json.dumps({"session": await feed.seed(order["seed"])}), flush=True)
+        command = json.loads(line)
+        if "seed" in command:
+            print(json.dumps({"session": await feed.seed(command["seed"])}), flush=True)
         else:
-            print(json.dumps({"rate": await feed.go(order["go"], order["rate"])}), flush=True)
+            print(json.dumps({"rate": await feed.advance(command["advance"], command["rate"])}), flush=True)
 
 
 if __name__ == "__main__":

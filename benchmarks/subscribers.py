@@ -1,7 +1,7 @@
-"""A thousand WebSocket clients in one lean process: raw sockets and just enough of a frame parser.
+"""A thousand WebSocket clients in one lean process: raw sockets and a minimal frame parser.
 
-The first line of standard input says where to connect and what to send. Each further line is an order, answered by a
-line: `await` until every client has had so many events, `stall` to let one client stop reading.
+The first line of standard input tells where to connect and what to send. Each further line is a command, answered with
+a line: `expect` sets how many events each client gets, `wait` waits for them, `stall` makes one client stop reading.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from uuid import uuid4
 import uvloop
 
 EVENT, STAMP = b'"sent":', len(b'"sent":')
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 _UPGRADE = (
     b"GET /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
     b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -25,14 +25,14 @@ _UPGRADE = (
 
 
 def masked_frame(opcode: int, payload: bytes) -> bytes:
-    """Clients must mask; a mask of zeros changes nothing."""
+    """Returns a frame masked with zeros: clients must mask, and zeros leave the payload as it is."""
     size = len(payload)
     head = bytes((0x80 | opcode, 0x80 | size)) if size < 126 else bytes((0x80 | opcode, 0xFE)) + size.to_bytes(2)
     return head + bytes(4) + payload
 
 
-class Crowd:
-    """What all clients have received in the present phase."""
+class Audience:
+    """All clients, and what they have received in the current phase."""
 
     def __init__(self) -> None:
         self.clients: list[Client] = []
@@ -48,13 +48,13 @@ class Crowd:
             client.received = 0
 
     def add(self, sent_ns: int) -> None:
-        at = time.time_ns()
-        self.delays_ms.append((at - sent_ns) / 1e6)
+        now_ns = time.time_ns()
+        self.delays_ms.append((now_ns - sent_ns) / 1e6)
         self.received += 1
         if self.received == 1:
-            self.first = at / 1e9
+            self.first = now_ns / 1e9
         if self.received == self.expected * (len(self.clients) - len(self.stalled)):
-            self.last = at / 1e9
+            self.last = now_ns / 1e9
             self.done.set()
 
     def report(self) -> dict[str, Any]:
@@ -73,9 +73,9 @@ class Crowd:
 
 
 class Client(asyncio.Protocol):
-    def __init__(self, crowd: Crowd, messages: list[bytes]) -> None:
-        self._crowd, self._messages = crowd, messages
-        self._rest = b""
+    def __init__(self, audience: Audience, messages: list[bytes]) -> None:
+        self._audience, self._messages = audience, messages
+        self._unparsed = b""
         self._upgraded = False
         self.received = 0
         self.closed = False
@@ -89,12 +89,12 @@ class Client(asyncio.Protocol):
         self.closed = True
 
     def data_received(self, data: bytes) -> None:
-        if self._rest:
-            data = self._rest + data
+        if self._unparsed:
+            data = self._unparsed + data
         if not self._upgraded:
             end = data.find(b"\r\n\r\n")
             if end < 0 or not data.startswith(b"HTTP/1.1 101"):
-                raise ValueError(f"no WebSocket here: {data!r}")
+                raise ValueError(f"The server did not upgrade to WebSocket: {data!r}")
             self._upgraded, data = True, data[end + 4 :]
             self.transport.write(masked_frame(1, self._messages[0]))
         at, size = 0, len(data)
@@ -107,57 +107,57 @@ class Client(asyncio.Protocol):
                 break
             self._frame(data[at] & 15, data, at + head, end)
             at = end
-        self._rest = data[at:]
+        self._unparsed = data[at:]
 
     def _frame(self, opcode: int, data: bytes, start: int, end: int) -> None:
         if opcode == 9:
             self.transport.write(masked_frame(10, data[start:end]))
             return
-        found = data.find(EVENT, start, end)
-        if found >= 0:
-            # The stamp has 19 digits for the next two centuries.
+        stamp = data.find(EVENT, start, end)
+        if stamp >= 0:
+            # Nanoseconds since 1970 have 19 digits until the year 2286.
             self.received += 1
-            self._crowd.add(int(data[found + STAMP : found + STAMP + 20].strip(b', }"')))
+            self._audience.add(int(data[stamp + STAMP : stamp + STAMP + 20].strip(b', }"')))
         elif data.find(b"connection_ack", start, end) >= 0:
-            # An id of its own, as real clients choose it: a server cannot share the frames of all.
+            # Every client has an id of its own, as in practice: the server cannot send all the same frame.
             self.transport.write(masked_frame(1, self._messages[1].replace(b"ID", str(uuid4()).encode())))
             self.acknowledged.set()
         elif data.find(b'"type":"error"', start, end) >= 0:
             raise ValueError(data[start:end].decode())
 
 
-async def connect(crowd: Crowd, port: int, count: int, messages: list[bytes]) -> None:
+async def connect(audience: Audience, port: int, count: int, messages: list[bytes]) -> None:
     loop = asyncio.get_running_loop()
     for _ in range(count):
-        _, client = await loop.create_connection(lambda: Client(crowd, messages), "127.0.0.1", port)
-        crowd.clients.append(client)
+        _, client = await loop.create_connection(lambda: Client(audience, messages), "127.0.0.1", port)
+        audience.clients.append(client)
         await client.acknowledged.wait()
 
 
-async def obey(crowd: Crowd, order: dict[str, Any]) -> dict[str, Any]:
-    if "stall" in order:
-        client = crowd.clients[0]
-        crowd.stalled.add(client)
+async def execute(audience: Audience, command: dict[str, Any]) -> dict[str, Any]:
+    if "stall" in command:
+        client = audience.clients[0]
+        audience.stalled.add(client)
         client.transport.pause_reading()
         return {}
-    if "expect" in order:
-        crowd.begin(order["expect"])
+    if "expect" in command:
+        audience.begin(command["expect"])
         return {}
     try:
-        async with asyncio.timeout(order.get("patience_s", PATIENCE_S)):
-            await crowd.done.wait()
+        async with asyncio.timeout(command.get("timeout_s", TIMEOUT_S)):
+            await audience.done.wait()
     except TimeoutError:
         pass
-    return crowd.report()
+    return audience.report()
 
 
 async def main() -> None:
-    crowd, loop = Crowd(), asyncio.get_running_loop()
+    audience, loop = Audience(), asyncio.get_running_loop()
     first = json.loads(sys.stdin.readline())
-    await connect(crowd, first["port"], first["count"], [message.encode() for message in first["messages"]])
+    await connect(audience, first["port"], first["count"], [message.encode() for message in first["messages"]])
     print("{}", flush=True)
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        print(json.dumps(await obey(crowd, json.loads(line))), flush=True)
+        print(json.dumps(await execute(audience, json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Writes events: each line of standard input orders so many, at a rate or as fast as it can.
+"""Writes events: each line of standard input requests a number of them, at a rate or as fast as possible.
 
-The same for both contenders: the event is appended to the log in a transaction, and after the commit Parley's bell is
-rung and the event published whole, which is what the Node server lives on. The stamp is taken before the transaction.
+Serves both contenders alike: it appends the event to the log in a transaction, and after the commit it wakes Parley and
+publishes the whole event, which the Node server needs. The time stamp is taken before the transaction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.events.models import Event
 from app.redis import Redis
 
 CHANNEL = "bench:events"
-AT_ONCE = 10  # events a transaction when there is no pace to keep
+BATCH_SIZE = 10  # events per transaction when unpaced
 ACTOR = Actor("bench")
 
 
@@ -39,21 +39,21 @@ class Writer:
 
     async def write(self, count: int) -> None:
         async with self._transaction() as session:
-            made = [
+            events = [
                 append(session, EventKind.AGENT_UPDATED, team_id=self._team_id, actor=ACTOR,
                        changes={"sent": time.time_ns(), "note": "what changed, in some sixty characters of plain text"})
                 for _ in range(count)
             ]  # fmt: skip
             await session.flush()
         async with self._redis.client.pipeline(transaction=False) as pipeline:
-            for event in made:
-                pipeline.publish(CHANNEL, json.dumps(whole(event), separators=(",", ":")))
+            for event in events:
+                pipeline.publish(CHANNEL, json.dumps(event_payload(event), separators=(",", ":")))
             await pipeline.execute()
 
     async def write_all(self, events: int, rate: float | None) -> None:
         if rate is None:
-            for _ in range(0, events, AT_ONCE):
-                await self.write(AT_ONCE)
+            for _ in range(0, events, BATCH_SIZE):
+                await self.write(BATCH_SIZE)
             return
         started = time.perf_counter()
         for number in range(events):
@@ -61,8 +61,8 @@ class Writer:
             await self.write(1)
 
 
-def whole(event: Event) -> dict[str, Any]:
-    """The event as its subscribers ask for it."""
+def event_payload(event: Event) -> dict[str, Any]:
+    """Returns the event with the fields that its subscribers select."""
     cursor = EventCursor(team_id=event.team_id, position=event.position, event_id=event.id).encode()
     return {
         "__typename": "Event",
@@ -78,8 +78,8 @@ def whole(event: Event) -> dict[str, Any]:
 async def main() -> None:
     writer, loop = Writer(), asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        order = json.loads(line)
-        await writer.write_all(order["events"], order.get("rate"))
+        command = json.loads(line)
+        await writer.write_all(command["events"], command.get("rate"))
         print("{}", flush=True)
 
 

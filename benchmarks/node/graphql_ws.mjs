@@ -1,4 +1,4 @@
-// Node's usual subscription server: graphql-ws on ws, fed by one Valkey subscription for the whole process.
+// The usual subscription server on Node: graphql-ws on ws, with one Valkey subscription per process.
 import { createServer } from 'node:http';
 import { buildSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
@@ -26,13 +26,13 @@ redis.on('message', (_, text) => {
 });
 
 async function* events() {
-  const waiting = [];
+  const queue = [];
   let wake = () => {};
-  const listener = (item) => { waiting.push(item); wake(); };
+  const listener = (item) => { queue.push(item); wake(); };
   listeners.add(listener);
   try {
     while (true) {
-      while (waiting.length) yield waiting.shift();
+      while (queue.length) yield queue.shift();
       await new Promise((resolve) => { wake = resolve; });
     }
   } finally {
@@ -46,6 +46,6 @@ const sockets = new WebSocketServer({ server, path: '/graphql' });
 useServer(
   { schema, onConnect: ({ connectionParams }) => connectionParams?.authorization === `Bearer ${process.env.API_KEY}` },
   sockets,
-  0, // no pings: a busy server would take its own delay for a dead client
+  0, // no pings: a busy server would mistake its own delay for a dead client
 );
 server.listen(Number(process.env.PORT), '127.0.0.1');

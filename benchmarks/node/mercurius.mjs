@@ -1,4 +1,4 @@
-// mercurius with graphql-jit, its loaders and a pg pool: the usual fast GraphQL server on Node.
+// mercurius with graphql-jit, loaders and a pg pool: the usual fast GraphQL server on Node.
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 import pg from 'pg';
@@ -45,12 +45,12 @@ const resolvers = {
   Team: {
     handoffRules: async (parent, { first }) => {
       const text = 'select * from handoff_rule where team_id = $1 order by id limit $2';
-      const found = await rows('rules', text, [parent.key, first + 1]);
-      const nodes = found.slice(0, first).map((row) => ({
+      const rules = await rows('rules', text, [parent.key, first + 1]);
+      const nodes = rules.slice(0, first).map((row) => ({
         id: `rule_${hex(row.id)}`, condition: row.condition, priority: row.priority,
         from: row.from_agent_id, to: row.to_agent_id,
       }));
-      return { nodes, pageInfo: { hasNextPage: found.length > first } };
+      return { nodes, pageInfo: { hasNextPage: rules.length > first } };
     },
   },
   AgentConnection: {
@@ -67,8 +67,8 @@ const resolvers = {
 };
 
 const agentsByKey = async (keys) => {
-  const found = await rows('agents', 'select * from agent where id = any($1)', [keys]);
-  const byKey = new Map(found.map((row) => [row.id, agentOf(row)]));
+  const agents = await rows('agents', 'select * from agent where id = any($1)', [keys]);
+  const byKey = new Map(agents.map((row) => [row.id, agentOf(row)]));
   return keys.map((key) => byKey.get(key) ?? null);
 };
 const loaders = {

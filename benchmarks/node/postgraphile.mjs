@@ -1,4 +1,4 @@
-// PostGraphile 5 over the same tables: it too compiles a whole operation into SQL.
+// PostGraphile 5 on the same tables: like Parley, it compiles a whole operation into SQL.
 import { createServer } from 'node:http';
 import { PgAggregatesPreset } from '@graphile/pg-aggregates';
 import { postgraphile } from 'postgraphile';
@@ -6,16 +6,16 @@ import { makePgService } from 'postgraphile/adaptors/pg';
 import { grafserv } from 'postgraphile/grafserv/node';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
 
-// PostGraphile asks for Node 22; this is all of it that Node 20 lacks.
+// PostGraphile requires Node 22; this is the only function that Node 20 lacks.
 Promise.withResolvers ??= () => {
-  const made = {};
-  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
-  return made;
+  const deferred = {};
+  deferred.promise = new Promise((resolve, reject) => Object.assign(deferred, { resolve, reject }));
+  return deferred;
 };
 
 const preset = {
   extends: [PostGraphileAmberPreset, PgAggregatesPreset],
-  disablePlugins: ['PgIndexBehaviorsPlugin'], // else relations and groups without an index of their own are hidden
+  disablePlugins: ['PgIndexBehaviorsPlugin'], // otherwise relations and groups without an index are hidden
   schema: { pgSimpleCollections: 'both', defaultBehavior: '+list' },
   grafserv: { graphiql: false, websockets: false },
   grafast: { explain: false },

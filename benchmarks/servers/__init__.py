@@ -1,1 +1,1 @@
-"""The Python servers that Parley is measured against."""
+"""Servers and workers that run as processes of their own: the Python contenders and Parley's worker."""

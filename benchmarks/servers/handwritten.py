@@ -1,4 +1,4 @@
-"""The yardstick: one hand-written statement a read, its JSON passed on. No authentication, no limits, no GraphQL."""
+"""The baseline: one hand-written statement per read, which returns JSON. No authentication, limits or GraphQL."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ GROUPS = """select json_build_object('data', json_build_object('agents', json_bu
         where team_id = $1 group by status, type) g"""
 
 
-def answer(body: str) -> Response:
+def json_response(body: str) -> Response:
     return Response(body, media_type="application/json")
 
 
 async def agent(request: Request) -> Response:
-    return answer(await request.app.state.pool.fetchval(SINGLE, TEAM, request.path_params["slug"]))
+    return json_response(await request.app.state.pool.fetchval(SINGLE, TEAM, request.path_params["slug"]))
 
 
 async def page(request: Request) -> Response:
-    return answer(await request.app.state.pool.fetchval(PAGE, TEAM, int(request.query_params["first"])))
+    return json_response(await request.app.state.pool.fetchval(PAGE, TEAM, int(request.query_params["first"])))
 
 
 async def groups(request: Request) -> Response:
-    return answer(await request.app.state.pool.fetchval(GROUPS, TEAM))
+    return json_response(await request.app.state.pool.fetchval(GROUPS, TEAM))
 
 
 @asynccontextmanager

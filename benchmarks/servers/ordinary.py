@@ -1,4 +1,4 @@
-"""An ordinary good Strawberry server: SQLAlchemy's ORM, DataLoaders, parser and validation caches. No limits."""
+"""An ordinary, well-built Strawberry server: SQLAlchemy ORM, DataLoaders, parser and validation caches. No limits."""
 
 from __future__ import annotations
 
@@ -108,10 +108,8 @@ class Team:
     async def handoff_rules(self, first: int) -> HandoffRulePage:
         rule = handoffs.HandoffRule
         async with sessions() as session:
-            found = await session.scalars(
-                select(rule).where(rule.team_id == self.key).order_by(rule.id).limit(first + 1)
-            )
-            rows = list(found)
+            query = select(rule).where(rule.team_id == self.key).order_by(rule.id).limit(first + 1)
+            rows = list(await session.scalars(query))
         nodes = [HandoffRule(row=row, condition=row.condition, priority=row.priority) for row in rows[:first]]
         return HandoffRulePage(nodes=nodes, page_info=PageInfo(has_next_page=len(rows) > first))
 
@@ -161,10 +159,10 @@ class AgentConnection:
 
 
 def _group(names: list[str], row: Any) -> Group:
-    found = dict(zip(names, row, strict=False))
-    count, mean, most = row[-3:]
-    key = GroupKey(status=found.get("status"), type=found.get("type"))
-    return Group(key=key, count=count, model_tier=Figures(mean=float(mean), max=most))
+    values = dict(zip(names, row, strict=False))
+    count, mean, maximum = row[-3:]
+    key = GroupKey(status=values.get("status"), type=values.get("type"))
+    return Group(key=key, count=count, model_tier=Figures(mean=float(mean), max=maximum))
 
 
 @strawberry.type
@@ -204,17 +202,17 @@ def _agent(row: agents.Agent) -> Agent:
 async def load_agents(keys: list[UUID]) -> list[Agent | None]:
     async with sessions() as session:
         rows = await session.scalars(select(agents.Agent).where(agents.Agent.id.in_(keys)))
-        found = {row.id: _agent(row) for row in rows}
-    return [found.get(key) for key in keys]
+        by_key = {row.id: _agent(row) for row in rows}
+    return [by_key.get(key) for key in keys]
 
 
 async def load_skills(keys: list[UUID]) -> list[list[Skill]]:
-    found: defaultdict[UUID, list[Skill]] = defaultdict(list)
+    by_agent: defaultdict[UUID, list[Skill]] = defaultdict(list)
     async with sessions() as session:
         skill = agents.Skill
         for row in await session.scalars(select(skill).where(skill.agent_id.in_(keys)).order_by(skill.position)):
-            found[row.agent_id].append(Skill(name=row.name, description=row.description))
-    return [found[key] for key in keys]
+            by_agent[row.agent_id].append(Skill(name=row.name, description=row.description))
+    return [by_agent[key] for key in keys]
 
 
 class Endpoint(GraphQL[dict[str, Any], None]):

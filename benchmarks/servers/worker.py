@@ -9,7 +9,7 @@ import uvloop
 from app.config import load_settings
 from app.observability.logging import configure_logging
 from app.tasks.run import Made, Run
-from benchmarks.starts import Starts, obey
+from benchmarks.starts import Starts, serve_commands
 from jobs.process import WorkerProcess
 from jobs.worker import WorkerSettings
 
@@ -19,7 +19,7 @@ async def main() -> None:
     configure_logging(settings)
 
     async def answer_at_once(run: Run) -> Made:
-        starts.note(str(run.task.id))
+        starts.record(str(run.task.id))
         return Made("done")
 
     process = WorkerProcess(settings, answer_at_once)
@@ -28,7 +28,7 @@ async def main() -> None:
         process.start()
         await process.work(WorkerSettings, asyncio.Event())
 
-    await obey(starts, work)
+    await serve_commands(starts, work)
 
 
 if __name__ == "__main__":
