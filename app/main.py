@@ -38,7 +38,9 @@ from graphql_schema.context import Services
 from graphql_schema.execution import Executor
 from graphql_schema.exports.endpoint import ExportEndpoint
 from graphql_schema.graphiql import routes as graphiql
+from graphql_schema.planner.limits import PlanLimits
 from graphql_schema.planner.plan import Planner
+from graphql_schema.planning import Planning
 from graphql_schema.reports.endpoint import ReportEndpoint
 from graphql_schema.schema import schema
 from graphql_schema.streams.hub import Hub
@@ -72,7 +74,8 @@ class Process:
         self.transaction = Transactions(self.database, self.ringer)
         self.limiter = RateLimiter(self.redis, settings)
         self.keys = KeyWatch(self.database, self.tailer)
-        planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
+        planner = Planner(core, self.database, limits=PlanLimits.of(settings))
+        embedder = embedder_of(settings.embedder)
         indexes = TeamIndexes(self.database, embedder)
         routing = Routing(self.database, self.transaction, settings, embedder, indexes)
         self.services = services = Services(
@@ -92,7 +95,8 @@ class Process:
         self.executor = Executor(core, services, hub, self.keys)
         self.partials = Listener(settings, partials.CHANNEL, hear=hub.hear)
         persisted = PersistedDocuments(self.database, self.redis, settings)
-        self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
+        self.planning = Planning(settings)
+        self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, self.planning, settings)
         self.authenticator = Authenticator(self.database, self.redis, settings)
         self.connections = OpenConnections(settings.max_sockets_per_key)
         self.health = Health(self.database, self.redis, {"events": self.tailer.check})
@@ -146,6 +150,7 @@ class Process:
             for task in (keeping, hearing, reading):
                 task.cancel()
             await asyncio.gather(keeping, hearing, reading, return_exceptions=True)
+            self.planning.close()
             await self.keys.stop()
             await self.tailer.stop()
             await self.ringer.close()

@@ -21,6 +21,7 @@ from app.routing.service import Routing
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
+from graphql_schema.planner.limits import AnswerSize, PlanLimits
 from graphql_schema.planner.plan import Planner
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Context:
     services: Services
     left: Left = never
     loaders: dict[tuple[Hashable, ...], DataLoader[UUID, Any]] = field(default_factory=dict)
+    size: AnswerSize = field(default_factory=lambda: AnswerSize(PlanLimits()))
 
 
 Info = strawberry.Info[Context, None]

@@ -68,7 +68,9 @@ class Database:
             self.url,
             timeout=CONNECT_TIMEOUT_S,
             statement_cache_size=512,
-            server_settings=self._server_settings(default_transaction_read_only="on"),
+            server_settings=self._server_settings(
+                default_transaction_read_only="on", statement_timeout=str(self._settings.read_timeout_ms)
+            ),
         )
         try:
             await _json_as_bytes(connection)
@@ -93,7 +95,8 @@ class Database:
 
     @asynccontextmanager
     async def tuned(self, **settings: str) -> AsyncIterator[Any]:
-        """A connection for reading, with settings of Postgres that hold until it is given back."""
+        """A connection for one long read, with settings of Postgres that hold until it is given back."""
+        settings = {"statement_timeout": str(self._settings.statement_timeout_ms), **settings}
         async with available():
             connection = await self._pool.take()
             try:

@@ -75,7 +75,7 @@ class ExportEndpoint(Endpoint):
             variables = coerced(self._core, operation)
             asked = self._services.planner.asked_rows(operation.document, operation.name, variables)
             export = Export(self._services, operation, principal, variables, asked, self._turn)
-            export.check()
+            await self._intake.planning.run(principal, export.check)
         except AppError:
             await self._intake.spend(principal, REFUSED_POINTS)
             raise

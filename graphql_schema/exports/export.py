@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.auth.principal import Principal
+from app.db.reader import Reader, reading_for
 from app.errors import AppError, RateLimited
 from graphql_schema.answer import Operation
 from graphql_schema.context import Services
@@ -99,7 +100,8 @@ class Export:
         await self._pay(-(-self._cost(plan, size) // ROWS_A_POINT), patient=patient)
         async with self.turn:
             variables = {**self.variables, SIZE: size, CURSOR: after}
-            return await self.services.planner.run_rows(plan, self.principal, variables)
+            with reading_for(Reader(self.principal.team_id, self.principal.key_id)):
+                return await self.services.planner.run_rows(plan, self.principal, variables)
 
     async def _pay(self, points: int, *, patient: bool) -> None:
         while True:

@@ -58,18 +58,24 @@ class Documents:
 
     def get(self, text: str) -> Document | list[GraphQLError]:
         """The document, or why it cannot be had; never raises."""
-        return self.known(text) or self._read(text)
+        document = self.known(text)
+        if document is None:
+            document = self.read(text)
+            self.keep(text, document)
+        return document
 
-    def _read(self, text: str) -> Document | list[GraphQLError]:
+    def read(self, text: str) -> Document | list[GraphQLError]:
+        """What `get` would answer, read anew and not kept: safe in another thread."""
         if problem := lexical_problem(text, self._settings):
-            return [problem]  # as cheap to find again as to keep
+            return [problem]
         document = self._parse(text)
+        return document if isinstance(document, Document) else [_detached(error, text) for error in document]
+
+    def keep(self, text: str, document: Document | list[GraphQLError]) -> None:
         if isinstance(document, Document):
             self._known.put(text, document)
-        else:
-            document = [_detached(error, text) for error in document]
+        elif len(text) <= self._settings.max_query_chars:
             self._failed.put(text, document)
-        return document
 
     def _parse(self, text: str) -> Document | list[GraphQLError]:
         try:

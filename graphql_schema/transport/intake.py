@@ -13,6 +13,8 @@ from app.errors import AppError, RateLimited
 from app.observability import metrics
 from graphql_schema.answer import Answer, Document, Operation
 from graphql_schema.context import Left
+from graphql_schema.planner.plan import NotCached, only_cached
+from graphql_schema.planning import Planning
 from graphql_schema.transport.documents import Documents
 from graphql_schema.transport.limits import variables_problem
 from graphql_schema.transport.persisted import PersistedDocuments
@@ -47,12 +49,14 @@ class Intake:
         documents: Documents,
         persisted: PersistedDocuments,
         limiter: RateLimiter,
+        planning: Planning,
         settings: Settings,
     ) -> None:
         self._executor = executor
         self._documents = documents
         self._persisted = persisted
         self._limiter = limiter
+        self.planning = planning
         self._variables_depth = settings.max_variables_depth
         self._longest = settings.max_query_chars
 
@@ -74,18 +78,26 @@ class Intake:
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
         try:
-            cost = self._executor.cost(operation, principal)
+            cost = await self._cost(operation, principal)
         except AppError:
             await self.spend(principal, REFUSED_POINTS)  # finding out has cost CPU, if no rows
             raise
         return await self.spend(principal, cost)
+
+    async def _cost(self, operation: Operation, principal: Principal) -> int:
+        try:
+            with only_cached():
+                return self._executor.cost(operation, principal)
+        except NotCached:
+            return await self.planning.run(principal, lambda: self._executor.cost(operation, principal))
 
     async def _read(self, text: str, principal: Principal) -> Document | list[GraphQLError]:
         """Read a new text. A long one is charged beforehand, a refused one afterwards: both cost CPU, not rows."""
         cost = len(text) // CHARS_A_POINT if len(text) <= self._longest else 0
         if len(text) > FREE_CHARS:
             await self.spend(principal, cost)
-        document = self._documents.get(text)
+        document = await self.planning.run(principal, lambda: self._documents.read(text))
+        self._documents.keep(text, document)
         if isinstance(document, list) and len(text) <= FREE_CHARS:
             await self.spend(principal, 1 + cost)
         return document

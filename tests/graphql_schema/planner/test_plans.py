@@ -145,7 +145,7 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
 async def test_a_statement_that_takes_too_long_is_a_typed_refusal(seeded: tuple[str, Seed], valkey: Any) -> None:
     url, seed = seeded
     text = "{ " + HEAVY % (HEAVY % (HEAVY % ("agents(first: 100) { nodes { id } }"))) + " }"
-    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150, max_cost=10**9) as hurried:
+    async with graph_over(url, valkey.url(), seed, read_timeout_ms=150, max_cost=10**9) as hurried:
         answer = await hurried.run(text)
 
         assert answer.status == 504
@@ -160,7 +160,7 @@ async def test_slow_groups_are_stopped_and_their_connection_is_free_again(
     groups = "groupedAggregates(groupBy: [TYPE, CREATED_AT_HOUR]) { groups { version { percentile(p: 0.5) } } }"
     many = " ".join(f"a{number}: agents {{ {groups} }}" for number in range(12))
     text = "{ " + HEAVY % (HEAVY % many) + " }"
-    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150, read_pool_size=1) as hurried:
+    async with graph_over(url, valkey.url(), seed, read_timeout_ms=150, read_pool_size=1) as hurried:
         backend = await hurried.database.fetchval("select pg_backend_pid()")
         for feeding in (False, True):
             answer = await hurried.run(text, feeding=feeding)
