@@ -349,9 +349,8 @@ class Compiler:
         found = []
         for of in self.schema.get_possible_types(abstract):
             mapping = MAPS[of.name]
-            if mapping.prefix in named and all(
-                needs is None or allowed(self.role, needs) for needs in (mapping.needs, mapping.node_needs)
-            ):
+            permissions = (mapping.needs, mapping.node_needs)
+            if mapping.prefix in named and all(needs is None or allowed(self.role, needs) for needs in permissions):
                 found.append(of)
         return found
 

@@ -199,6 +199,8 @@ class Planner:
             plan = self.entities(document, (*path, key), entity, asked, variables, role, feed=True)
             plan.check(variables)
             total += plan.cost.total(variables)
+            if total > self.limits.cost:
+                raise TooCostly(total, self.limits.cost)
             if (values := plan.cost.total_values(variables)) > self.limits.python_values:
                 raise too_many_values(values, self.limits.python_values)
         return total

@@ -7,6 +7,7 @@ it missed at its own pace, and joins the others. So a slow client costs no memor
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -43,12 +44,13 @@ class SinkGone(Exception):
 
 
 class Subscriber:
-    __slots__ = ("_stream", "_task", "closed", "place", "push", "sink")
+    __slots__ = ("_stream", "_task", "closed", "on_close", "place", "push", "sink")
 
     def __init__(self, stream: SharedStream, sink: Sink, place: Place) -> None:
         self._stream, self.sink, self.place = stream, sink, place
         self.push = sink.push
         self.closed = False
+        self.on_close: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     def catch_up(self, *, gap: bool = False) -> None:
@@ -59,6 +61,8 @@ class Subscriber:
     def close(self) -> None:
         if not self.closed:
             self.closed = True
+            if self.on_close is not None:
+                self.on_close()
             self._stream.leave(self)
             if self._task is not None:
                 self._task.cancel()

@@ -17,7 +17,7 @@ from graphql_schema.planner.plan import NotCached, only_cached
 from graphql_schema.planning import Planning
 from graphql_schema.transport.documents import Documents
 from graphql_schema.transport.limits import variables_problem
-from graphql_schema.transport.persisted import PersistedDocuments
+from graphql_schema.transport.persisted import REGISTER_POINTS, PersistedDocuments
 from graphql_schema.transport.rate_limit import RateLimiter, RateState
 from graphql_schema.transport.refusals import Refused, from_graphql_errors
 from graphql_schema.transport.request import GraphQLRequest
@@ -70,7 +70,8 @@ class Intake:
         document = self._documents.known(text) or await self._read(text, principal)
         if isinstance(document, list):
             raise Refused(from_graphql_errors(document))
-        if request.automatic:
+        if self._persisted.is_new(request, principal):
+            await self.spend(principal, REGISTER_POINTS)
             await self._persisted.remember(request, principal)
         node = choose(document, request.operation_name)
         return Operation(document, node, node.name.value if node.name else None, request.variables)

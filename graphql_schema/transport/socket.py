@@ -16,6 +16,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from app.config import Settings
 from app.observability import metrics
 from graphql_schema.transport.cork import CorkedProtocol
+from graphql_schema.transport.doorway import Doorway
 
 log = structlog.get_logger(__name__)
 EXTENSION = "parley.socket"
@@ -52,6 +53,10 @@ class DirectSocket:
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def authenticated(self) -> None:
+        """The client has shown a valid key."""
+        self._protocol.doorway.authenticated(self._transport)
 
     def at_shutdown(self, leave: Callable[[], None]) -> None:
         """`leave` ends the connection when the server stops, in its own time."""
@@ -110,9 +115,14 @@ class Watched(_Watchable):
 
 
 class SocketProtocol(Watched, WebSocketsSansIOProtocol):
-    """Given to uvicorn as its `ws` class."""
+    """Given to uvicorn as its `ws` class. Takes over the transport that HttpProtocol brought through the doorway."""
 
+    doorway: Doorway
     leave: Callable[[], None] | None = None
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.doorway.leave(self.transport)
+        super().connection_lost(error)
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
@@ -129,13 +139,57 @@ class SocketProtocol(Watched, WebSocketsSansIOProtocol):
 
 
 class HttpProtocol(Watched, CorkedProtocol):
-    """Given to uvicorn as its `http` class."""
+    """Given to uvicorn as its `http` class. `due`: until when the next part of a request must arrive."""
+
+    doorway: Doorway
+    due: float | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._expect()
+        self.doorway.enter(self, self.client[0] if self.client else None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.doorway.leave(self.transport)
+        super().connection_lost(error)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect()
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.scope["extensions"] = {EXTENSION: self}  # type: ignore[dict-item]
+        # A pipelined request is not read before the one in front of it is answered.
+        if self.pipeline:
+            self.due = None
+        else:
+            self._expect()
+
+    def on_body(self, body: bytes) -> None:
+        self.due = None
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self.due = None
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self.due = None
+        super().handle_websocket_upgrade()
+
+    def authenticated(self) -> None:
+        """A request on this connection has shown a valid key."""
+        self.doorway.authenticated(self.transport)
+
+    def _expect(self) -> None:
+        self.due = self.loop.time() + self.doorway.deadline_s
 
 
 def protocols(settings: Settings) -> tuple[type[HttpProtocol], type[SocketProtocol]]:
     """uvicorn's `http` and `ws` classes for these settings."""
-    stalled = {"stalled_s": settings.stalled_socket_s}
-    return type("HttpProtocol", (HttpProtocol,), stalled), type("SocketProtocol", (SocketProtocol,), stalled)
+    members = {"stalled_s": settings.stalled_socket_s, "doorway": Doorway(settings)}
+    return type("HttpProtocol", (HttpProtocol,), members), type("SocketProtocol", (SocketProtocol,), members)
 
 
 def socket_of(scope: Any) -> DirectSocket:

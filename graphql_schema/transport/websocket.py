@@ -28,7 +28,6 @@ from graphql_schema.transport.request import from_payload
 from graphql_schema.transport.socket import DirectSocket, socket_of
 
 SUBPROTOCOL = "graphql-transport-ws"
-INIT_TIMEOUT_S = 10.0
 MAX_ID_CHARS = 200
 MAX_REASON_BYTES = 123  # what a close frame can hold
 Receive = Callable[[], Awaitable[Any]]
@@ -121,7 +120,7 @@ class Connection:
 
     async def _converse(self) -> None:
         try:
-            async with asyncio.timeout(INIT_TIMEOUT_S):
+            async with asyncio.timeout(self._endpoint.settings.request_deadline_s):
                 while self._principal is None:
                     if not await self._next():
                         return
@@ -174,6 +173,7 @@ class Connection:
         except (RateLimited, Unavailable) as error:
             raise Closed(Code.TRY_LATER, error.message) from None
         self._principal = principal
+        self.socket.authenticated()
         await self._send({"type": "websocket.send", "text": '{"type":"connection_ack"}'})
 
     async def _ping(self, message: dict[str, Any]) -> None:

@@ -137,7 +137,8 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
     async with graph_over(url, valkey.url(), seed, max_cost=100) as strict:
         error = await strict.refusal(NESTED)
 
-        assert error["extensions"] == {"code": "COST_LIMIT_EXCEEDED", "limit": "cost", "value": 181, "maximum": 100}
+        assert error["extensions"] == {"code": "COST_LIMIT_EXCEEDED", "limit": "cost", "value": 181, "maximum": 100,
+                                       "setting": "PARLEY_MAX_COST"}  # fmt: skip
         assert "181" in error["message"]
         assert strict.database.statements == 0
 
@@ -206,7 +207,7 @@ async def test_all_documents_together_keep_a_bounded_size_of_plans() -> None:
     cache, documents = PlanCache(most_chars=50_000), [{} for _ in range(100)]
 
     for number, plans in enumerate(documents):
-        cache.put(plans, number, SimpleNamespace(sql="x" * 9_000))
+        cache.put(plans, number, SimpleNamespace(size=9_000))
 
     kept = [number for number, plans in enumerate(documents) if plans]
     assert kept == [96, 97, 98, 99]
