@@ -120,7 +120,7 @@ class Settings(BaseSettings):
     max_variables_depth: Positive = Field(24, description="Deepest nesting inside the variables.")
     max_cost: Positive = Field(10_000, description="Most points one operation may cost: about one a row it may return.")
     max_plan_parts: Positive = Field(
-        1_500, description="Largest plan of an operation: 1 for each field and filter condition, 5 for each table."
+        1_500, description="Largest plan of an operation: 1 for each field and filter condition, 20 for each table."
     )
     max_text_conditions: Positive = Field(
         10, description="Most conditions `contains`, `startsWith` and `match` in an operation."

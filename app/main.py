@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -25,6 +24,7 @@ from app.errors import Unavailable
 from app.events import partitions
 from app.events.tailer import Tailer
 from app.events.wakeups import Listener, Ringer
+from app.garbage import calm_collector, collect_regularly
 from app.health import Health
 from app.memories.library import Library
 from app.observability import metrics
@@ -141,15 +141,17 @@ class Process:
         keeping = asyncio.create_task(self._keep_house())
         hearing = asyncio.create_task(self.partials.run())
         reading = asyncio.create_task(asyncio.to_thread(lexicon))  # the first query need not wait for it
-        gc.freeze()  # what lives as long as the process need not be looked through again and again
+        collecting = asyncio.create_task(collect_regularly())
+        calm_collector()
         log.info("api starts", port=self.settings.port)
         try:
             yield
         finally:
             self.begin_closing()
-            for task in (keeping, hearing, reading):
+            running = (keeping, hearing, reading, collecting)
+            for task in running:
                 task.cancel()
-            await asyncio.gather(keeping, hearing, reading, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
             self.planning.close()
             await self.keys.stop()
             await self.tailer.stop()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.config import Settings, environment_name
 from app.errors import LimitExceeded
 
-TABLE_PARTS = 5  # an alias of a table with its columns and its scope takes as long as some five fields
+TABLE_PARTS = 20  # an alias of a table with its columns and its scope takes as long as some twenty fields
 MAX_PATTERN_CHARS = 200
 
 

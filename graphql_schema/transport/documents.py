@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphql import (
+    DocumentNode,
     GraphQLError,
     GraphQLSchema,
     GraphQLSyntaxError,
@@ -85,10 +86,19 @@ class Documents:
         errors = document_problems(ast, self._settings) or validate(self._core, ast, _RULES, MAX_ERRORS)
         if errors:
             return errors
+        _unlink_tokens(ast)
         nodes = [node for node in ast.definitions if isinstance(node, OperationDefinitionNode)]
         if not nodes:
             return [GraphQLError("This document has no operation, only fragments.")]
         return Document(text, ast, {node.name.value if node.name else None: node for node in nodes})
+
+
+def _unlink_tokens(ast: DocumentNode) -> None:
+    """Tokens are linked both ways. Without the links, a document that the cache forgets is freed at once."""
+    token = ast.loc.start_token if ast.loc else None
+    while token is not None:
+        following, token.prev, token.next = token.next, None, None
+        token = following
 
 
 def _detached(error: GraphQLError, text: str) -> GraphQLError:
