@@ -30,6 +30,7 @@ class Operation:
     name: str | None
     variables: dict[str, Any]
     prepared: Any = None  # the executor's
+    many_values: bool = False  # in the variables
 
     @property
     def type(self) -> OperationType:

@@ -79,10 +79,11 @@ class Executor:
     async def subscribe(self, operation: Operation, principal: Principal, sink: Sink) -> Subscriber:
         """Open a subscription that pushes its payloads into a sink; raises AppError to refuse it."""
         self.cost(operation, principal)
-        await self._require_live(principal)
-        prepared: Prepared = operation.prepared
-        assert prepared.rendering is not None
-        return await self._hub.open(operation, prepared.variables, prepared.rendering, principal, sink)
+        with reading_for(Reader(principal.team_id, principal.key_id)):
+            await self._require_live(principal)
+            prepared: Prepared = operation.prepared
+            assert prepared.rendering is not None
+            return await self._hub.open(operation, prepared.variables, prepared.rendering, principal, sink)
 
     async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[bytes]:
         """The payloads of a subscription; raises AppError to refuse it, and later when its key dies."""

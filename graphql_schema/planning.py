@@ -15,7 +15,7 @@ from typing import TypeVar
 from app.auth.principal import Principal
 from app.config import Settings, environment_name
 from app.errors import RateLimited
-from app.fair_queue import FairQueue
+from app.fair_turns import FairTurns
 
 T = TypeVar("T")
 MAX_WAITING_PER_TEAM = 200
@@ -26,8 +26,7 @@ class Planning:
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         self._thread = ThreadPoolExecutor(1, "planning")
         self._budget = PlanningBudget(settings, clock)
-        self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
-        self._busy = False
+        self._turns = FairTurns()
 
     async def run(self, principal: Principal, work: Callable[[], T]) -> T:
         """The result of the work, done in the thread; raises RateLimited when key or team has used up its time."""
@@ -38,7 +37,7 @@ class Planning:
             self._budget.check(principal)
             future = loop.run_in_executor(self._thread, _timed, work)
         except BaseException:
-            self._pass_on()
+            self._turns.release()
             raise
         # The thread goes on when the request is cancelled, so that its end and not the request's frees the turn.
         future.add_done_callback(lambda done: self._finish(principal, done))
@@ -51,36 +50,20 @@ class Planning:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _turn(self, principal: Principal) -> None:
-        if not self._busy:
-            self._busy = True
-            return
-        if self._waiting.count(principal.team_id) >= MAX_WAITING_PER_TEAM:
+        if self._turns.waiting(principal.team_id) >= MAX_WAITING_PER_TEAM:
             raise RateLimited(
                 f"{MAX_WAITING_PER_TEAM} new documents of this team wait to be planned, which is the most. Send fewer "
                 "at a time, and put what varies into variables.",
-                limit=MAX_WAITING_PER_TEAM,
+                limit="waitingDocuments",
+                maximum=MAX_WAITING_PER_TEAM,
                 retry_after_s=1,
             )
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.push(principal.team_id, principal.key_id, turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._pass_on()
-            raise
+        await self._turns.take(principal.team_id, principal.key_id)
 
     def _finish(self, principal: Principal, done: asyncio.Future[tuple[T | None, BaseException | None, float]]) -> None:
         if not done.cancelled():
             self._budget.spend(principal, done.result()[2])
-        self._pass_on()
-
-    def _pass_on(self) -> None:
-        while turn := self._waiting.pop(lambda _: True):
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._busy = False
+        self._turns.release()
 
 
 class PlanningBudget:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from app.config import Settings, environment_name
 from app.errors import LimitExceeded
 
 TABLE_PARTS = 20  # an alias of a table with its columns and its scope takes as long as some twenty fields
 MAX_PATTERN_CHARS = 200
+MAX_ARGUMENT_CHARS = 2_000_000  # in all parameters of a statement: one variable may be used a thousand times
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,16 @@ class AnswerSize:
         self._limits = limits
         self.bytes = self.values = 0
 
-    def add(self, body: bytes) -> None:
-        """Raises LimitExceeded. Completing a value in Python takes some 12 µs, during which nothing else runs."""
+    def add(self, body: bytes) -> int:
+        """How many values a statement's answer has; raises LimitExceeded when all together are too many."""
+        values = body.count(b'":') + body.count(b'" :')
         self.bytes += len(body)
-        self.values += body.count(b'":') + body.count(b'" :')
+        self.values += values
         if self.bytes > self._limits.answer_bytes:
             raise answer_too_large(self.bytes, self._limits.answer_bytes)
         if self.values > self._limits.python_values:
             raise too_many_values(self.values, self._limits.python_values)
+        return values
 
 
 def too_many_values(value: int, maximum: int) -> LimitExceeded:
@@ -93,6 +97,22 @@ def too_many_values(value: int, maximum: int) -> LimitExceeded:
         value=value,
         maximum=maximum,
         setting=environment_name("max_python_values"),
+    )
+
+
+def argument_chars(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(argument_chars, value)) if isinstance(value, list) else 0
+
+
+def arguments_too_large(value: int) -> LimitExceeded:
+    return LimitExceeded(
+        f"The values of this operation's arguments have more than {MAX_ARGUMENT_CHARS} characters, counted as often as "
+        "they are used. Use long values in fewer places.",
+        limit="argumentChars",
+        value=value,
+        maximum=MAX_ARGUMENT_CHARS,
     )
 
 

@@ -36,7 +36,14 @@ from graphql_schema.planner.introspection import (
     Introspected,
     IntrospectionRenderer,
 )
-from graphql_schema.planner.limits import PlanLimits, answer_too_large, too_many_values
+from graphql_schema.planner.limits import (
+    MAX_ARGUMENT_CHARS,
+    PlanLimits,
+    answer_too_large,
+    argument_chars,
+    arguments_too_large,
+    too_many_values,
+)
 from graphql_schema.planner.mapping import NEEDS, ROOT_PLANS, Caller, Python, plan_of
 from graphql_schema.planner.node_ids import named_types
 from graphql_schema.planner.payloads import payload_entities
@@ -67,12 +74,23 @@ class Plan:
 
     def arguments(self, principal: Principal, variables: Variables, entities: Any = None) -> list[Any]:
         """Raises AppError for a value that the operation's types allow and its fields do not."""
-        return [read(principal, variables, entities) for read in self.readers]
+        arguments, chars = [], 0
+        for read in self.readers:
+            value = read(principal, variables, entities)
+            if isinstance(value, str | list):
+                chars += argument_chars(value)
+                if chars > MAX_ARGUMENT_CHARS:
+                    raise arguments_too_large(chars)
+            arguments.append(value)
+        return arguments
 
     def check(self, variables: Variables) -> None:
         """Raises what `arguments` would raise, before anything runs."""
+        chars = 0
         for read in self.values:
-            read(variables)
+            chars += argument_chars(read(variables))
+            if chars > MAX_ARGUMENT_CHARS:
+                raise arguments_too_large(chars)
 
 
 class Planner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import Any
 from uuid import UUID
@@ -45,6 +46,7 @@ class Rendering:
         root = core.subscription_type
         assert root is not None
         selected = self._selection.fields(root, [operation.node.selection_set])
+        self.reader = Reader(principal.team_id, STREAMS, STREAMS_WEIGHT)
         self.key, self.nodes = next(iter(selected.items()))
         self._prefix, self._suffix = b'{"data":{"' + self.key.encode() + b'":', b"}}"
         try:
@@ -75,12 +77,12 @@ class Rendering:
         if not rows:
             return []
         found: dict[UUID, bytes] = {}
-        with reading_for(Reader(self._principal.team_id, STREAMS, STREAMS_WEIGHT)):
+        with reading_for(self.reader):
             for start in range(0, len(rows), self.batch):
                 found |= await self._read([row.id for row in rows[start : start + self.batch]])
         present = [(row, found[row.id]) for row in rows if row.id in found]
         if self._in_python:
-            return [(row.place, await self._executed(orjson.loads(body))) for row, body in present]
+            return [(row.place, await self._executed(body)) for row, body in present]
         return [(row.place, self._prefix + body + self._suffix) for row, body in present]
 
     async def _read(self, keys: list[UUID]) -> dict[UUID, bytes]:
@@ -93,13 +95,15 @@ class Rendering:
         half = len(keys) // 2
         return await self._read(keys[:half]) | await self._read(keys[half:])
 
-    async def _executed(self, event: dict[str, Any]) -> bytes:
+    async def _executed(self, body_of_event: bytes) -> bytes:
         size = AnswerSize(self._services.planner.limits)
         context = Context(self._principal, self._operation.document, self._variables, self._services, size=size)
+        await context.take_in(body_of_event)
+        await asyncio.sleep(0)  # many streams may come to this point together
         result = execute(
             self._core,
             self._operation.document.ast,
-            root_value=event,
+            root_value=orjson.loads(body_of_event),
             context_value=context,
             variable_values=self._operation.variables,
             operation_name=self._operation.name,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from app.db.reader import reading_for
 from app.errors import Unavailable
 from app.events.reading import Place, read_topic
 from app.observability import metrics
@@ -86,7 +87,8 @@ class Subscriber:
         """Send one batch of the log; True when the subscriber has become live."""
         await self.sink.until_ready()
         try:
-            batch = await read_topic(self._stream.database, self._stream.topic, self.place, REPLAY_BATCH)
+            with reading_for(self._stream.rendering.reader):
+                batch = await read_topic(self._stream.database, self._stream.topic, self.place, REPLAY_BATCH)
             payloads = await self._stream.rendering.events(batch.rows)
         except Unavailable:
             await asyncio.sleep(_AWAY_PAUSE_S)

@@ -16,7 +16,7 @@ from graphql_schema.context import Left
 from graphql_schema.planner.plan import NotCached, only_cached
 from graphql_schema.planning import Planning
 from graphql_schema.transport.documents import Documents
-from graphql_schema.transport.limits import variables_problem
+from graphql_schema.transport.limits import count_values
 from graphql_schema.transport.persisted import REGISTER_POINTS, PersistedDocuments
 from graphql_schema.transport.rate_limit import RateLimiter, RateState
 from graphql_schema.transport.refusals import Refused, from_graphql_errors
@@ -27,6 +27,7 @@ from graphql_schema.transport.request import GraphQLRequest
 REFUSED_POINTS = 5
 CHARS_A_POINT = 20
 FREE_CHARS = 2_000
+FREE_VALUES = 1_000  # in the variables: to coerce more takes so long that it is done like planning
 
 
 class Executor(Protocol):
@@ -62,8 +63,9 @@ class Intake:
 
     async def operation(self, request: GraphQLRequest, principal: Principal) -> Operation:
         """Raises Refused for what the document is at fault for, AppError for anything else."""
-        if request.variables and (problem := variables_problem(request.variables, self._variables_depth)):
-            raise Refused(from_graphql_errors([problem]))
+        values = count_values(request.variables, self._variables_depth) if request.variables else 0
+        if isinstance(values, GraphQLError):
+            raise Refused(from_graphql_errors([values]))
         text = self._persisted.plain(request, principal)
         if text is None:
             text = await self._persisted.text(request, principal)
@@ -74,7 +76,8 @@ class Intake:
             await self.spend(principal, REGISTER_POINTS)
             await self._persisted.remember(request, principal)
         node = choose(document, request.operation_name)
-        return Operation(document, node, node.name.value if node.name else None, request.variables)
+        name = node.name.value if node.name else None
+        return Operation(document, node, name, request.variables, many_values=values > FREE_VALUES)
 
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
@@ -88,9 +91,11 @@ class Intake:
     async def _cost(self, operation: Operation, principal: Principal) -> int:
         try:
             with only_cached():
-                return self._executor.cost(operation, principal)
+                if not operation.many_values:
+                    return self._executor.cost(operation, principal)
         except NotCached:
-            return await self.planning.run(principal, lambda: self._executor.cost(operation, principal))
+            pass
+        return await self.planning.run(principal, lambda: self._executor.cost(operation, principal))
 
     async def _read(self, text: str, principal: Principal) -> Document | list[GraphQLError]:
         """Read a new text. A long one is charged beforehand, a refused one afterwards: both cost CPU, not rows."""

@@ -29,6 +29,8 @@ from graphql_schema.transport.socket import DirectSocket, socket_of
 
 SUBPROTOCOL = "graphql-transport-ws"
 MAX_ID_CHARS = 200
+MESSAGES_A_TURN = 10
+MAX_MESSAGES_WITHOUT_KEY = 20
 MAX_REASON_BYTES = 123  # what a close frame can hold
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -92,6 +94,7 @@ class Connection:
         self._held = ExitStack()
         self._conversation: asyncio.Task[Any] | None = None
         self._ended: Closed | None = None
+        self._messages = 0
 
     async def run(self) -> None:
         self.socket.at_shutdown(lambda: self.end(Closed(Code.RESTART, "The server restarts; come back")))
@@ -124,10 +127,15 @@ class Connection:
                 while self._principal is None:
                     if not await self._next():
                         return
+                    self._messages += 1
+                    if self._messages > MAX_MESSAGES_WITHOUT_KEY:
+                        raise Closed(Code.TOO_MANY, "Too many messages before connection_init")
         except TimeoutError:
             raise Closed(Code.INIT_TIMEOUT, "Connection initialisation timeout") from None
         while await self._next():
-            pass
+            self._messages += 1
+            if self._messages % MESSAGES_A_TURN == 0:
+                await asyncio.sleep(0)  # messages that wait already come without a pause in which others have a turn
 
     def end(self, closed: Closed) -> None:
         """End the connection from outside its own task."""

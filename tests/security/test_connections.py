@@ -13,11 +13,13 @@ from app.auth.roles import Role
 from tests.fixtures.attack import SIMPLE_QUERY, Target
 from tests.fixtures.commands import MAX_DESCRIPTORS
 from tests.fixtures.installation import ParleyProcess
-from tests.fixtures.streams import PROTOCOL
+from tests.fixtures.streams import PROTOCOL, SocketClient, connected
 
 DEADLINE_S = 1.0
 PATIENCE_S = 20.0
 SLOW_HEAD = b"POST /graphql HTTP/1.1\r\nHost: parley\r\nX-Slow: "
+# A masked text frame of the message {"type":"ping"}; the mask is zero.
+PING_FRAME = b"\x81\x8f\x00\x00\x00\x00" + b'{"type":"ping"}'
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -149,3 +151,36 @@ async def test_connection_with_a_key_is_not_counted(target: Target) -> None:
         for _ in range(10):
             client = await stack.enter_async_context(with_server(target, server).client())
             assert (await client.post("/graphql", json={"query": SIMPLE_QUERY})).status_code == 200
+
+
+async def test_endless_head(target: Target) -> None:
+    (connection,) = await connect_silently(target.installation.server, "127.0.0.2", 1)
+
+    connection[1].write(SLOW_HEAD + b"x" * 100_000)
+
+    assert (await rest(connection)).startswith(b"HTTP/1.1 431 ")
+    close([connection])
+
+
+async def test_flood_of_pings(target: Target) -> None:
+    async with connected(target.installation.server.socket_url) as socket:
+        await socket.init(target.attacker.secrets[Role.ANALYST])
+        reading = asyncio.create_task(read_all(socket))
+        async with target.watched():
+            for _ in range(40):
+                socket.connection.transport.write(PING_FRAME * 500)
+                await asyncio.sleep(0.025)
+        reading.cancel()
+
+
+async def test_flood_of_pings_without_a_key(target: Target) -> None:
+    async with connected(target.installation.server.socket_url) as socket:
+        for _ in range(25):
+            await socket.send({"type": "ping"})
+
+        assert await socket.close_code() == 4429
+
+
+async def read_all(socket: SocketClient) -> None:
+    async for _ in socket.connection:
+        pass

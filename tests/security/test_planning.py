@@ -98,3 +98,25 @@ async def test_ever_new_documents_use_up_the_planning_time_of_their_key(target: 
 
     assert set(answers) <= {"ok", "RATE_LIMITED"}
     assert answers["ok"] > 0
+
+
+async def test_many_values_in_the_variables(target: Target) -> None:
+    query = "query ($w: [AgentFilter!]) { agents(where: {or: $w}) { totalCount } }"
+    variables = {"w": [{"slug": {"in": ["a"] * 190}} for _ in range(50)]}
+
+    _, cpu_s = await target.cost(query, variables)
+
+    assert cpu_s < MAX_REQUEST_CPU_S
+    async with target.watched():
+        await target.flood(iter(lambda: {"query": query, "variables": variables}, None))
+
+
+async def test_long_value_in_many_places(target: Target) -> None:
+    """One variable of a megabyte in a thousand conditions would make a statement of a gigabyte."""
+    conditions = " ".join("{slug: {eq: $t}}" for _ in range(90))
+    query = f"query ($t: String!) {{ a: agents(where: {{or: [{conditions}]}}) {{ totalCount nodes {{ id }} }} }}"
+
+    answer, cpu_s = await target.cost(query, {"t": "x" * 900_000})
+
+    assert answer.json()["errors"][0]["extensions"]["limit"] == "argumentChars"
+    assert cpu_s < MAX_REQUEST_CPU_S

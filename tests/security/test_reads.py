@@ -110,3 +110,14 @@ async def test_huge_answer_that_python_puts_together(target: Target) -> None:
     assert cpu_s < MAX_REQUEST_CPU_S
     async with target.watched():
         await target.flood(iter(lambda: {"query": query}, None))
+
+
+async def test_answers_that_python_puts_together_leave_turns_for_others(target: Target) -> None:
+    await add_agents(target, 100)
+    aliases = " ".join(f"a{number}: slug" for number in range(30))
+    query = f"{{ agents(first: 100) {{ nodes {{ {aliases} team {{ featureFlags {{ flag }} }} }} }} }}"
+
+    async with target.watched():
+        answers = await target.flood(iter(lambda: {"query": query}, None))
+
+    assert answers["ok"] > 0
