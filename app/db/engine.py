@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.db.read_pool import ReadPool
 from app.errors import ConfigurationError, Unavailable
 
@@ -117,7 +117,12 @@ class Database:
                 finally:
                     self._pool.give_back(connection)
             except TimeoutError:
-                raise Unavailable("The database is busy. Try again in a few seconds.") from None
+                raise Unavailable(
+                    "All connections to the database that you may use at a time are busy. Try again in a few seconds.",
+                    limit="readConnections",
+                    maximum=self._settings.read_pool_size,
+                    setting=environment_name("read_pool_size"),
+                ) from None
             except AWAY as error:
                 if last_try:
                     raise Unavailable(_AWAY_MESSAGE) from error

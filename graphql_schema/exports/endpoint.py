@@ -46,7 +46,7 @@ class ExportEndpoint(Endpoint):
         self._core = core
         self._services = services
         self._closing = closing
-        self._open = OpenConnections(settings.max_exports_per_key, of="exports")
+        self._open = OpenConnections(settings.max_exports_per_key, of="exports", setting="max_exports_per_key")
         self._turn = asyncio.Semaphore(max(1, settings.read_pool_size // READERS_SHARE))
 
     async def _serve(self, exchange: Exchange) -> None:

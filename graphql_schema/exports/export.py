@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.auth.principal import Principal
+from app.config import environment_name
 from app.db.reader import Reader, reading_for
 from app.errors import AppError, RateLimited
 from graphql_schema.answer import Operation
@@ -33,6 +34,7 @@ class ExportLimit(AppError):
             f"An export has at most {most} rows and more match. Filter, or go on with `after`.",
             limit="exportRows",
             maximum=most,
+            setting=environment_name("max_export_rows"),
         )
 
 

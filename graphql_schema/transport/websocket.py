@@ -12,7 +12,7 @@ import orjson
 from graphql import OperationType
 
 from app.auth.principal import Principal
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.errors import AppError, RateLimited, TookTooLong, Unauthenticated, Unavailable
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation
@@ -242,7 +242,11 @@ class Connection:
             async with asyncio.timeout(timeout_s):
                 answer = await self._endpoint.executor.execute(operation, principal)
         except TimeoutError:
-            raise TookTooLong(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
+            raise TookTooLong(
+                f"The operation took longer than the {timeout_s:g} seconds that it may.",
+                maximum=timeout_s,
+                setting=environment_name("operation_timeout_s"),
+            ) from None
         if answer.status == 401:
             self._endpoint.authenticator.forget(principal)
             self.end(_dead_key())
@@ -327,7 +331,11 @@ def _dead_key() -> Closed:
 
 
 def _too_many(most: int) -> AppError:
-    return RateLimited(f"This socket has {most} operations open, which is the most that it may.", limit=most)
+    return RateLimited(
+        f"This socket has {most} operations open, which is the most that it may.",
+        limit=most,
+        setting=environment_name("max_operations_per_socket"),
+    )
 
 
 def _stop(operation: asyncio.Task[None] | Subscriber | None) -> None:

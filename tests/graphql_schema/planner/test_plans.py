@@ -256,3 +256,15 @@ async def test_each_team_sees_its_own(graph: Graph, reference: Reference) -> Non
 
     for by in (graph.seed.admin, graph.seed.other):
         assert comparable(await graph.ask(text, by=by)) == comparable(reference.answer(text, {}, by))
+
+
+async def test_one_document_reads_nodes_of_whatever_type_its_variables_name(graph: Graph) -> None:
+    text = "query ($id: ID!, $ids: [ID!]!) { node(id: $id) { __typename id } nodes(ids: $ids) { __typename id } }"
+    ids = await graph.ask("{ team { id } agents(first: 1) { nodes { id } } }")
+    team, agent = ids["data"]["team"]["id"], ids["data"]["agents"]["nodes"][0]["id"]
+
+    for first, others in ((team, [agent]), (agent, [team, agent]), (agent, [agent]), (team, [agent, team])):
+        data = (await graph.ask(text, {"id": first, "ids": others}))["data"]
+
+        assert data["node"]["id"] == first
+        assert [node["id"] for node in data["nodes"]] == others
