@@ -152,9 +152,8 @@ class Planner:
                 plan.check(variables)
             elif isinstance(declared, Python):
                 definition = of.fields[nodes[0].name.value]
-                total += declared.cost + _rows(declared, definition, nodes[0], variables) * self._cost_of_entities(
-                    document, (name, key), selection, definition, nodes, variables, role
-                )
+                each, _ = self._cost_of_entities(document, (name, key), selection, definition, nodes, variables, role)
+                total += declared.cost + _rows(declared, definition, nodes[0], variables) * each
             elif nodes[0].name.value != "__typename":
                 total += self._introspected(selection, {key: nodes}, variables, MAX_VALUES_BESIDE_OTHERS).cost
         return total
@@ -198,7 +197,10 @@ class Planner:
             needs = definition.extensions["strawberry-definition"].metadata.get(NEEDS) if definition else None
             if definition is None or (needs is not None and not allowed(role, needs)):
                 continue
-            total += self._cost_of_entities(document, (name, key), selection, definition, nodes, variables, role)
+            cost, values = self._cost_of_entities(document, (name, key), selection, definition, nodes, variables, role)
+            total += cost
+            if values > self.limits.python_values and total <= self.limits.cost:
+                raise too_many_values(values, self.limits.python_values)
         return total
 
     def _cost_of_entities(
@@ -210,18 +212,15 @@ class Planner:
         nodes: list[FieldNode],
         variables: Variables,
         role: Role,
-    ) -> int:
-        """What is read of the entities that a resolved field gives, for each object that it gives."""
-        total = 0
+    ) -> tuple[int, int]:
+        """Points and values of what is read of the entities that a resolved field gives, for each that it gives."""
+        total = values = 0
         for key, entity, asked in payload_entities(self._schema, selection, definition, nodes):
             plan = self.entities(document, (*path, key), entity, asked, variables, role, feed=True)
             plan.check(variables)
             total += plan.cost.total(variables)
-            if total > self.limits.cost:
-                raise TooCostly(total, self.limits.cost)
-            if (values := plan.cost.total_values(variables)) > self.limits.python_values:
-                raise too_many_values(values, self.limits.python_values)
-        return total
+            values += plan.cost.total_values(variables)
+        return total, values
 
     def entities(
         self,
