@@ -10,7 +10,7 @@ from typing import Any
 from app.auth.principal import Principal
 from app.config import environment_name
 from app.db.reader import Reader, reading_for
-from app.errors import AppError, RateLimited
+from app.errors import AppError, LimitExceeded, RateLimited
 from graphql_schema.answer import Operation
 from graphql_schema.context import Services
 from graphql_schema.planner.errors import InvalidArgument, NotExportable, NotPlanned, TooCostly
@@ -61,7 +61,13 @@ class Export:
         while left:
             plan = self._plan(after)
             size = min(size, self._most_of_stretch(plan), left)
-            rows = await self._read(plan, after, size, patient=patient)
+            try:
+                rows = await self._read(plan, after, size, patient=patient)
+            except LimitExceeded:
+                if size == 1:
+                    raise
+                size = max(1, size // GROWTH)  # rows are larger than those before them, or than most
+                continue
             if rows:
                 yield rows
             if len(rows) < size:

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
-import orjson
 from graphql import FieldNode, GraphQLField, GraphQLObjectType, GraphQLSchema
 from sqlalchemy import ColumnElement, Select, Uuid, any_, bindparam, case, func, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -165,7 +164,7 @@ class Planner:
         names = {nodes[0].name.value for nodes in selected.values()}
         if names.isdisjoint(META_FIELDS) or not names <= {*META_FIELDS, "__typename"}:
             return None
-        key = ("introspection", name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS))
+        key = ("introspection", name, repr(sorted(variables.items())))
         answer: Introspected | None = document.plans.get(key)
         if answer is None:
             if _cached_only.get():
@@ -290,17 +289,20 @@ class Planner:
         def compile_() -> Plan:
             compiler, cost = self._compiler(document, variables, role, feed=False), Cost()
             asked = asked_rows(self._query_type, compiler.selection, document.operations[name], variables)
-            return _plan(compiler, rows_statement(compiler, asked, cost, onward=onward), cost)
+            return _plan(compiler, self._bounded_rows(rows_statement(compiler, asked, cost, onward=onward)), cost)
 
         plan = self._cached(document, ("rows", name, onward), variables, role, compile_)
         return compile_() if plan is None else plan  # which raises again, with the field
 
     async def run_rows(self, plan: Plan, principal: Principal, variables: Variables) -> list[tuple[str, bytes]]:
-        """Cursor and JSON of each row; `variables` also hold SIZE and CURSOR. Raises Unauthenticated, TookTooLong."""
-        found = await self._timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables)))
-        if not found[0][0]:
+        """Cursor and JSON of each row; `variables` also hold SIZE and CURSOR.
+
+        Raises Unauthenticated, TookTooLong, and LimitExceeded when the rows are too large together.
+        """
+        rows = await self._timely(self._database.fetch(plan.sql, *plan.arguments(principal, variables)))
+        if not rows[0][0]:
             raise Unauthenticated(DEAD_KEY)
-        return [(row[1], row[2]) for row in found if row[1] is not None]
+        return [(cursor, self._bounded(body, size)) for _, cursor, body, size in rows if cursor is not None]
 
     async def run(self, plan: Plan, principal: Principal, variables: Variables) -> bytes:
         """The JSON of a planned operation or field; raises Unauthenticated when the key died, LimitExceeded."""
@@ -334,11 +336,12 @@ class Planner:
         return _plan(compiler, select(self._if_small(size, made.c.body), size), cost)
 
     def _bounded_rows(self, rows: Select[Any]) -> Select[Any]:
-        """Rows of key and body, with the size of all bodies together; the bodies are null when that is too large."""
+        """Rows whose last column is `body`, with the size of all bodies together; too large ones are null."""
         made = rows.offset(literal_column("0")).subquery()
         size: ColumnElement[Any] = func.sum(func.pg_column_size(made.c.body)).over()
-        sized = select(made.c.id, made.c.body, size.label("size")).subquery()
-        return select(sized.c.id, self._if_small(sized.c.size, sized.c.body), sized.c.size)
+        sized = select(*made.c, size.label("size")).subquery()
+        others = [column for column in sized.c if column.key not in ("body", "size")]
+        return select(*others, self._if_small(sized.c.size, sized.c.body), sized.c.size)
 
     def _if_small(self, size: ColumnElement[Any], body: ColumnElement[Any]) -> ColumnElement[Any]:
         return case((size <= literal_column(str(self.limits.answer_bytes)), body))

@@ -10,7 +10,7 @@ from tests.fixtures.attack import MAX_REQUEST_CPU_S, Target
 LONG = "Please compare the invoices of the third quarter with what the warehouse in Hamburg has booked. " * 40
 FIELDS = {
     "recommendAgents": 'recommendAgents(query: "%(number)d %(text)s", first: 10) { confidence }',
-    "findExperts": 'findExperts(requiredSkills: ["%(short)s %(number)d", "talking"], first: 10) { matchedSkills { __typename } }',
+    "findExperts": 'findExperts(requiredSkills: ["%(short)s %(number)d", "talking"]) { matchedSkills { __typename } }',
     "recallMemories": 'recallMemories(query: "%(number)d %(text)s", first: 10) { score }',
     "testHandoffRule": 'testHandoffRule(text: "%(number)d %(text)s", fromAgentId: "%(agent)s") { reason }',
     "teamFile": "teamFile { text }",

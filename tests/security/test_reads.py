@@ -121,3 +121,19 @@ async def test_answers_that_python_puts_together_leave_turns_for_others(target: 
         answers = await target.flood(iter(lambda: {"query": query}, None))
 
     assert answers["ok"] > 0
+
+
+async def test_export_of_huge_rows(target: Target) -> None:
+    """Each row has nearly a megabyte, so that the hundred rows of the first stretch are too large together."""
+    await add_agents(target, 120)
+    aliases = " ".join(f"a{number}: personality" for number in range(45))
+    before, lines = target.memory_bytes(), 0
+
+    async with target.client() as client, target.watched():
+        body = {"query": f"{{ agents {{ nodes {{ {aliases} }} }} }}"}
+        async with client.stream("POST", "/export", json=body) as answer:
+            async for line in answer.aiter_lines():
+                lines += line.startswith('{"a0"')
+
+    assert lines == 122
+    assert target.memory_bytes() - before < MAX_GROWTH_BYTES
