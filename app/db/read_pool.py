@@ -10,8 +10,8 @@ team two thirds, and whoever comes next always finds one. Those who wait are ser
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 from app.db.reader import Reader, current_reader
@@ -41,8 +41,8 @@ class ReadPool:
         self._all: set[Connection] = set()
         self._free: list[tuple[Connection, float]] = []
         self._reserved = 0
-        self._of_key: Counter[tuple[Any, Any]] = Counter()
-        self._of_team: Counter[Any] = Counter()
+        self._of_key: dict[Hashable, int] = {}
+        self._of_team: dict[Hashable, int] = {}
         self._holders: dict[Connection, Reader | None] = {}
         self._waiting: FairQueue[_Turn] = FairQueue()
         self._patience: deque[tuple[_Turn, float]] = deque()
@@ -91,21 +91,25 @@ class ReadPool:
         if reader is None or free <= 0:
             return free > 0
         return (
-            self._of_key[reader.team_id, reader.key] * reader.weight < free
-            and self._of_team[reader.team_id] < TEAM_SHARE * free
+            self._of_key.get(reader[:2], 0) * reader.weight < free
+            and self._of_team.get(reader.team_id, 0) < TEAM_SHARE * free
         )
 
     def _reserve(self, reader: Reader | None) -> None:
         self._reserved += 1
         if reader is not None:
-            self._of_key[reader.team_id, reader.key] += 1
-            self._of_team[reader.team_id] += 1
+            self._of_key[reader[:2]] = self._of_key.get(reader[:2], 0) + 1
+            self._of_team[reader.team_id] = self._of_team.get(reader.team_id, 0) + 1
 
     def _release(self, reader: Reader | None) -> None:
         self._reserved -= 1
         if reader is not None:
-            _decrease(self._of_key, (reader.team_id, reader.key))
+            _decrease(self._of_key, reader[:2])
             _decrease(self._of_team, reader.team_id)
+        if self._waiting:
+            self._serve_waiting()
+
+    def _serve_waiting(self) -> None:
         while turn := self._waiting.pop(lambda turn: turn.future.done() or self._may_take(turn.reader)):
             if not turn.future.done():
                 self._reserve(turn.reader)
@@ -161,7 +165,8 @@ class ReadPool:
             self._timer = loop.call_at(self._patience[0][1], self._give_up)
 
 
-def _decrease(counts: Counter[Any], name: Any) -> None:
-    counts[name] -= 1
-    if not counts[name]:
+def _decrease(counts: dict[Hashable, int], name: Hashable) -> None:
+    if counts[name] == 1:
         del counts[name]
+    else:
+        counts[name] -= 1

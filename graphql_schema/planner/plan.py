@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -401,14 +400,16 @@ class NotCached(Exception):
 _cached_only: ContextVar[bool] = ContextVar("cached_only", default=False)
 
 
-@contextmanager
-def only_cached() -> Iterator[None]:
-    """Within it, a planner raises NotCached instead of compiling a plan."""
-    token = _cached_only.set(True)
-    try:
-        yield
-    finally:
-        _cached_only.reset(token)
+class only_cached:
+    """Within it, a planner raises NotCached instead of compiling a plan. Every request passes here."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _cached_only.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _cached_only.reset(self._token)
 
 
 def _compiled(compile_: Callable[[], Plan]) -> Plan | None:
