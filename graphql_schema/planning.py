@@ -21,8 +21,8 @@ from app.fair_turns import FairTurns
 T = TypeVar("T")
 MAX_WAITING_PER_TEAM = 200
 KEPT_ACCOUNTS = 20_000
-# How long the thread may keep the interpreter while the loop wants it. With Python's 5 ms, a simple query beside a flood
-# of new documents took 9 ms at the median and 39 to 57 at p99; with 1 ms 5 and 30 to 38.
+# How long the thread may keep the interpreter while the loop wants it. With Python's 5 ms, a simple query beside a
+# flood of new documents took 9 ms at the median and 39 to 57 at p99; with 1 ms 5 and 30 to 38.
 SWITCH_S = 0.001
 
 
