@@ -184,3 +184,15 @@ async def test_flood_of_pings_without_a_key(target: Target) -> None:
 async def read_all(socket: SocketClient) -> None:
     async for _ in socket.connection:
         pass
+
+
+async def test_large_message_is_read_in_portions_and_whole(target: Target) -> None:
+    query = "query ($t: String!) { agents(where: {name: {eq: $t}}) { totalCount } }"
+    async with connected(target.installation.server.socket_url) as socket:
+        await socket.init(target.attacker.secrets[Role.ANALYST])
+        for number in range(3):
+            await socket.subscribe(query, {"t": "x" * 900_000}, id=f"large {number}")
+            await socket.subscribe(SIMPLE_QUERY, id=f"small {number}")
+        answers = [await socket.receive(f"{size} {number}") for number in range(3) for size in ("large", "small")]
+
+    assert [answer["payload"]["data"] is not None for answer in answers] == [True] * 6

@@ -186,7 +186,8 @@ async def test_no_more_operations_than_allowed(connect: Connect) -> None:
         await socket.send({"id": "0", "type": "complete"})
         after = await answer(socket, {"query": NAME})
 
-    assert (ending, errors[0]["extensions"]) == ("error", {"code": "RATE_LIMITED", "limit": OPERATIONS})
+    refusal = {"code": "RATE_LIMITED", "limit": OPERATIONS, "setting": "PARLEY_MAX_OPERATIONS_PER_SOCKET"}
+    assert (ending, errors[0]["extensions"]) == ("error", refusal)
     assert after == ({"data": {"team": {"slug": "home"}}}, "complete")
 
 
