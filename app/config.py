@@ -103,6 +103,9 @@ class Settings(BaseSettings):
     pool_size: Positive = Field(20, description="Most database connections of one process for writes.")
     read_pool_size: Positive = Field(10, description="Most database connections of one process for planned reads.")
     statement_timeout_ms: Positive = Field(10_000, description="Longest that one SQL statement may run.")
+    read_timeout_ms: Positive = Field(
+        3_000, description="Longest that one SQL statement of a query, a subscription or an export may run."
+    )
     operation_timeout_s: float = Field(15.0, gt=0, description="Longest that one query or mutation may take.")
     shutdown_grace_s: float = Field(10.0, gt=0, description="How long open work may finish after SIGTERM.")
 
@@ -116,6 +119,27 @@ class Settings(BaseSettings):
     max_fields: Positive = Field(1_000, description="Most fields in an operation, fragments expanded.")
     max_variables_depth: Positive = Field(24, description="Deepest nesting inside the variables.")
     max_cost: Positive = Field(10_000, description="Most points one operation may cost: about one a row it may return.")
+    max_plan_parts: Positive = Field(
+        1_500, description="Largest plan of an operation: 1 for each field and filter condition, 20 for each table."
+    )
+    max_text_conditions: Positive = Field(
+        10, description="Most conditions `contains`, `startsWith` and `match` in an operation."
+    )
+    max_python_values: Positive = Field(
+        4_000, description="Most values in the answer of an operation that has a field which Python computes."
+    )
+    max_introspection_values: Positive = Field(
+        200_000, description="Most values in the answer of an introspection query; the whole schema has about 71,000."
+    )
+    max_answer_bytes: Positive = Field(8_388_608, description="Largest answer to one operation, or to one event.")
+    planning_ms_per_key: Positive = Field(
+        5_000,
+        description="Milliseconds of CPU that one key may spend in a rate window, in each process, on reading and "
+        "planning documents that the process does not have in its cache.",
+    )
+    planning_ms_per_team: Positive = Field(
+        15_000, description="The same for all keys of a team together, in milliseconds."
+    )
     rate_limit_points: Positive = Field(60_000, description="Points that one key may spend in a rate window.")
     rate_limit_window_s: Positive = Field(60, description="Length of the rate window.")
     auth_failures_per_minute: Positive = Field(
@@ -124,6 +148,32 @@ class Settings(BaseSettings):
     max_sockets_per_key: Positive = Field(
         2_000, description="WebSockets and event streams that one key may hold open in one process."
     )
+    max_streams_per_key: Positive = Field(
+        250, description="Different subscriptions that one key may have open in one process; equal ones count once."
+    )
+    max_streams_per_team: Positive = Field(
+        1_000, description="Different subscriptions that all keys of a team may have open in one process."
+    )
+    max_unauthenticated: Positive = Field(
+        1_000,
+        description="Connections to one process that have not shown a valid key. One more closes the oldest of them. "
+        "Never more than half of the process's file descriptors.",
+    )
+    max_unauthenticated_per_network: Positive = Field(
+        100,
+        description="Of these, how many may come from one IPv4 address or one IPv6 /64; more are closed at once. "
+        "Addresses in `PARLEY_TRUSTED_PROXIES` are not counted.",
+    )
+    request_deadline_s: float = Field(
+        10.0,
+        gt=0,
+        description="Seconds within which a request's head must be complete, then the first byte of its body must "
+        "arrive, and within which a new WebSocket must send its key.",
+    )
+    max_automatic_chars_per_team: Positive = Field(
+        5_000_000, description="Characters of automatic persisted queries that Redis keeps for one team a day."
+    )
+    embedded_redis_mb: Positive = Field(256, description="Memory limit of the embedded Valkey (`parley dev` only).")
     max_export_rows: Positive = Field(5_000_000, description="Most rows that one export may have.")
     max_exports_per_key: Positive = Field(4, description="Exports that one key may run at a time in one process.")
     max_operations_per_socket: Positive = Field(100, description="Operations that may be open on one WebSocket.")

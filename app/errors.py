@@ -81,5 +81,15 @@ class TookTooLong(AppError):
     code = "TIMEOUT"
 
 
+class LimitExceeded(AppError):
+    """A request asks for more than a limit allows. Names the limit, the value and, where there is one, the setting."""
+
+    code = "LIMIT_EXCEEDED"
+
+    def __init__(self, message: str, *, limit: str, value: int, maximum: int, setting: str | None = None) -> None:
+        named = {"setting": setting} if setting else {}
+        super().__init__(message, limit=limit, value=value, maximum=maximum, **named)
+
+
 class ConfigurationError(AppError):
     code = "CONFIGURATION"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -25,6 +24,7 @@ from app.embeddings.choice import embedder_of
 from app.errors import Unavailable
 from app.events import partitions
 from app.events.tailer import Tailer
+from app.garbage import calm_collector, collect_regularly
 from app.health import Health
 from app.memories.library import Library
 from app.observability import metrics
@@ -39,7 +39,9 @@ from graphql_schema.context import Services
 from graphql_schema.execution import Executor
 from graphql_schema.exports.endpoint import ExportEndpoint
 from graphql_schema.graphiql import routes as graphiql
+from graphql_schema.planner.limits import PlanLimits
 from graphql_schema.planner.plan import Planner
+from graphql_schema.planning import Planning
 from graphql_schema.reports.endpoint import ReportEndpoint
 from graphql_schema.schema import schema
 from graphql_schema.streams.hub import Hub
@@ -73,7 +75,8 @@ class Process:
         self.transaction = Transactions(self.database, self.dispatcher)
         self.limiter = RateLimiter(self.redis, settings)
         self.keys = KeyWatch(self.database, self.tailer)
-        planner, embedder = Planner(core, self.database), embedder_of(settings.embedder)
+        planner = Planner(core, self.database, limits=PlanLimits.of(settings))
+        embedder = embedder_of(settings.embedder)
         indexes = TeamIndexes(self.database, embedder)
         routing = Routing(self.database, self.transaction, settings, embedder, indexes)
         self.services = services = Services(
@@ -93,7 +96,8 @@ class Process:
         self.executor = Executor(core, services, hub, self.keys)
         self.partials = Listener(settings, partials.CHANNEL, receive=hub.hear)
         persisted = PersistedDocuments(self.database, self.redis, settings)
-        self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, settings)
+        self.planning = Planning(settings)
+        self.intake = Intake(self.executor, Documents(core, settings), persisted, self.limiter, self.planning, settings)
         self.authenticator = Authenticator(self.database, self.redis, settings)
         self.connections = OpenConnections(settings.max_sockets_per_key)
         self.health = Health(self.database, self.redis, {"events": self.tailer.check})
@@ -138,15 +142,18 @@ class Process:
         keeping = asyncio.create_task(self._keep_house())
         hearing = asyncio.create_task(self.partials.run())
         reading = asyncio.create_task(asyncio.to_thread(lexicon))  # the first query need not wait for it
-        gc.freeze()  # what lives as long as the process need not be looked through again and again
+        collecting = asyncio.create_task(collect_regularly())
+        calm_collector()
         log.info("api starts", port=self.settings.port)
         try:
             yield
         finally:
             self.begin_closing()
-            for task in (keeping, hearing, reading):
+            running = (keeping, hearing, reading, collecting)
+            for task in running:
                 task.cancel()
-            await asyncio.gather(keeping, hearing, reading, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
+            self.planning.close()
             await self.keys.stop()
             await self.tailer.stop()
             await self.dispatcher.close()

@@ -11,12 +11,14 @@ from graphql import DocumentNode, OperationDefinitionNode, OperationType
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A parsed, validated document within the limits. Cached by its text; `plans` is the planner's to fill."""
+    """A parsed, validated document within the limits. Cached by its text; the planner fills `plans` and
+    `id_variables`: the variables whose ids decide which types `node` and `nodes` read."""
 
     text: str
     ast: DocumentNode
     operations: dict[str | None, OperationDefinitionNode]
     plans: dict[Any, Any] = field(default_factory=dict)
+    id_variables: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class Operation:
     name: str | None
     variables: dict[str, Any]
     prepared: Any = None  # the executor's
+    many_values: bool = False  # in the variables
 
     @property
     def type(self) -> OperationType:

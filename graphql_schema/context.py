@@ -21,6 +21,8 @@ from app.routing.service import Routing
 from app.routing.simulation import Simulator
 from app.routing.team_indexes import TeamIndexes
 from graphql_schema.answer import Document
+from graphql_schema.pacing import Pacer
+from graphql_schema.planner.limits import AnswerSize, PlanLimits
 from graphql_schema.planner.plan import Planner
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Services:
     simulator: Simulator
     library: Library
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the process is about to end
+    pacer: Pacer = field(default_factory=Pacer)
 
 
 Left = Callable[[], Awaitable[None]]
@@ -59,6 +62,12 @@ class Context:
     services: Services
     left: Left = never
     loaders: dict[tuple[Hashable, ...], DataLoader[UUID, Any]] = field(default_factory=dict)
+    size: AnswerSize = field(default_factory=lambda: AnswerSize(PlanLimits()))
+
+    async def take_in(self, *bodies: bytes) -> None:
+        """Returns when what a statement gave may be put into the answer; raises LimitExceeded when it is too large."""
+        values = sum(self.size.add(body) for body in bodies)
+        await self.services.pacer.wait(self.principal.team_id, self.principal.key_id, values)
 
 
 Info = strawberry.Info[Context, None]

@@ -12,11 +12,14 @@ from graphql import ExecutionResult, GraphQLSchema, OperationType, execute
 
 from app.auth.principal import Principal
 from app.auth.queries import DEAD_KEY, living
+from app.db.reader import Reader, reading_for
 from app.errors import AppError, Unauthenticated
 from graphql_schema.answer import Answer, Operation
 from graphql_schema.context import Context, Left, Services, never
 from graphql_schema.errors import formatted, masked
 from graphql_schema.planner.errors import TooCostly
+from graphql_schema.planner.introspection import Introspected
+from graphql_schema.planner.limits import AnswerSize, answer_too_large
 from graphql_schema.planner.plan import Plan
 from graphql_schema.streams.hub import Hub
 from graphql_schema.streams.key_watch import KeyWatch
@@ -35,6 +38,7 @@ class Prepared:
     plan: Plan | None
     rendering: Rendering | None
     cost: int
+    introspected: Introspected | None = None
 
 
 class Executor:
@@ -57,10 +61,14 @@ class Executor:
         try:
             cost = self.cost(operation, principal)
             prepared: Prepared = operation.prepared
-            if prepared.plan is not None:
-                data = await self._services.planner.run(prepared.plan, principal, prepared.variables)
-                return Answer(b'{"data":' + data + b"}", cost=cost)
-            return await self._execute_in_python(operation, prepared, principal, left)
+            with reading_for(Reader(principal.team_id, principal.key_id)):
+                if prepared.plan is not None:
+                    data = await self._services.planner.run(prepared.plan, principal, prepared.variables)
+                    return Answer(b'{"data":' + data + b"}", cost=cost)
+                if prepared.introspected is not None:
+                    await self._require_live(principal)
+                    return Answer(b'{"data":' + prepared.introspected.body + b"}", cost=cost)
+                return await self._execute_in_python(operation, prepared, principal, left)
         except AppError as error:
             return from_app_error(error)
         except Exception as error:
@@ -71,10 +79,11 @@ class Executor:
     async def subscribe(self, operation: Operation, principal: Principal, sink: Sink) -> Subscriber:
         """Open a subscription that pushes its payloads into a sink; raises AppError to refuse it."""
         self.cost(operation, principal)
-        await self._require_live(principal)
-        prepared: Prepared = operation.prepared
-        assert prepared.rendering is not None
-        return await self._hub.open(operation, prepared.variables, prepared.rendering, principal, sink)
+        with reading_for(Reader(principal.team_id, principal.key_id)):
+            await self._require_live(principal)
+            prepared: Prepared = operation.prepared
+            assert prepared.rendering is not None
+            return await self._hub.open(operation, prepared.variables, prepared.rendering, principal, sink)
 
     async def stream(self, operation: Operation, principal: Principal) -> AsyncIterator[bytes]:
         """The payloads of a subscription; raises AppError to refuse it, and later when its key dies."""
@@ -97,6 +106,7 @@ class Executor:
     def _prepare(self, operation: Operation, principal: Principal) -> Prepared:
         variables = coerced(self.core, operation)
         planner, document, plan, rendering = self._services.planner, operation.document, None, None
+        introspected = None
         if operation.type is OperationType.SUBSCRIPTION:
             rendering = Rendering(self.core, self._services, operation, variables, principal)
             cost = rendering.cost
@@ -104,18 +114,21 @@ class Executor:
             cost = planner.cost_of_payloads(document, operation.name, variables, principal.role)
         elif plan := planner.operation(document, operation.name, variables, principal.role):
             cost = max(1, plan.cost.total(variables))
+        elif introspected := planner.introspection(document, operation.name, variables):
+            cost = introspected.cost
         else:
             cost = max(1, planner.cost_of_fields(document, operation.name, variables, principal.role))
         if cost > self._services.settings.max_cost:
             raise TooCostly(cost, self._services.settings.max_cost)
-        return Prepared(variables, plan, rendering, cost)
+        return Prepared(variables, plan, rendering, cost, introspected)
 
     async def _execute_in_python(
         self, operation: Operation, prepared: Prepared, principal: Principal, left: Left
     ) -> Answer:
         if operation.type is OperationType.QUERY:
             await self._require_live(principal)
-        context = Context(principal, operation.document, prepared.variables, self._services, left)
+        size = AnswerSize(self._services.planner.limits)
+        context = Context(principal, operation.document, prepared.variables, self._services, left, size=size)
         result = execute(
             self.core,
             operation.document.ast,
@@ -125,7 +138,11 @@ class Executor:
         )
         if inspect.isawaitable(result):
             result = await result
-        return self._answer(result, prepared.cost)
+        answer = self._answer(result, prepared.cost)
+        maximum = self._services.planner.limits.answer_bytes
+        if len(answer.body) > maximum and operation.type is OperationType.QUERY:
+            raise answer_too_large(len(answer.body), maximum)
+        return answer
 
     def _answer(self, result: ExecutionResult, cost: int) -> Answer:
         body: dict[str, Any] = {"data": result.data}

@@ -26,7 +26,7 @@ pytest_plugins = [
 # What takes longest stands first in the share of one worker each: the others take over from the ends of the shares.
 # Those that start an installation share it, so one worker has them all.
 FIRST = (
-    ("tests/e2e/", "tests/conformance/clients/"),
+    ("tests/e2e/", "tests/security/", "tests/conformance/clients/"),
     ("tests/dashboard/",),  # with one browser for them all
     (
         "tests/app/dev/", "tests/graphql_schema/test_isolation", "tests/graphql_schema/test_idempotency",

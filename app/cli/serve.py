@@ -9,8 +9,10 @@ import typer
 import uvicorn
 
 from app.cli.connection import connected_settings
+from app.cli.descriptors import raise_descriptor_limit
 from app.config import Settings
 from app.main import create_app
+from graphql_schema.transport.hooks import check_hooks
 from graphql_schema.transport.socket import protocols
 
 
@@ -24,6 +26,7 @@ def command(
     """
     given = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
     settings = connected_settings(**given)
+    raise_descriptor_limit()
     Server(server_config(settings)).run()
 
 
@@ -35,6 +38,7 @@ class Server(uvicorn.Server):
 
 
 def server_config(settings: Settings) -> uvicorn.Config:
+    check_hooks()
     http, websocket = protocols(settings)
     return uvicorn.Config(
         create_app(settings),

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.db.read_pool import ReadPool
 from app.errors import ConfigurationError, Unavailable
 
@@ -68,7 +68,9 @@ class Database:
             self.url,
             timeout=CONNECT_TIMEOUT_S,
             statement_cache_size=512,
-            server_settings=self._server_settings(default_transaction_read_only="on"),
+            server_settings=self._server_settings(
+                default_transaction_read_only="on", statement_timeout=str(self._settings.read_timeout_ms)
+            ),
         )
         try:
             await _json_as_bytes(connection)
@@ -93,7 +95,8 @@ class Database:
 
     @asynccontextmanager
     async def tuned(self, **settings: str) -> AsyncIterator[Any]:
-        """A connection for reading, with settings of Postgres that hold until it is given back."""
+        """A connection for one long read, with settings of Postgres that hold until it is given back."""
+        settings = {"statement_timeout": str(self._settings.statement_timeout_ms), **settings}
         async with available():
             connection = await self._pool.take()
             try:
@@ -114,7 +117,12 @@ class Database:
                 finally:
                     self._pool.give_back(connection)
             except TimeoutError:
-                raise Unavailable("The database is busy. Try again in a few seconds.") from None
+                raise Unavailable(
+                    "All connections to the database that you may use at a time are busy. Try again in a few seconds.",
+                    limit="readConnections",
+                    maximum=self._settings.read_pool_size,
+                    setting=environment_name("read_pool_size"),
+                ) from None
             except AWAY as error:
                 if last_try:
                     raise Unavailable(_AWAY_MESSAGE) from error

@@ -29,13 +29,18 @@ save ""
 appendonly no
 daemonize no
 protected-mode yes
+maxmemory {memory_mb}mb
+# What has a lifetime goes first when memory is short: cached documents, counters, jobs that the sweeper enqueues again.
+maxmemory-policy volatile-lru
 """
+DEFAULT_MEMORY_MB = 256
 
 
 class EmbeddedValkey:
     name = "Valkey"
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
+        self._memory_mb = memory_mb
         self._folder = data_dir.resolve() / "valkey"
         self._log = self._folder.with_name("valkey.log")
         self._port = 0
@@ -86,7 +91,7 @@ class EmbeddedValkey:
         # In a file, not on the command line, where every user of the machine could read the password.
         settings = self._folder / "valkey.conf"
         settings.touch(mode=0o600)
-        settings.write_text(SETTINGS.format(port=self._port, password=self._password))
+        settings.write_text(SETTINGS.format(port=self._port, password=self._password, memory_mb=self._memory_mb))
         self._log.unlink(missing_ok=True)
         self._process = KeptProcess(
             [_binary(), settings],

@@ -90,7 +90,7 @@ class Supervisor:
             first = " (first start: making the data folder)" if not postgres.exists() else ""
             database_url = self._start_service(postgres, "PostgreSQL", first)
         if redis_url is None:
-            redis_url = self._start_service(EmbeddedValkey(self._data_dir), "Valkey")
+            redis_url = self._start_service(EmbeddedValkey(self._data_dir, self._settings.embedded_redis_mb), "Valkey")
         return {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
 
     def _start_service(self, service: EmbeddedPostgres | EmbeddedValkey, name: str, note: str = "") -> str:

@@ -32,6 +32,9 @@ DISPATCHES_LOST = Counter(
 SUBSCRIBERS = Gauge("parley_subscribers", "Subscriptions open now, by what they do.", ["state"])  # live, replaying
 STREAMS = Gauge("parley_streams", "Distinct subscriptions open now: each is executed once per event.")
 SOCKETS_ABORTED = Counter("parley_sockets_aborted_total", "Sockets aborted because their client took nothing.")
+CONNECTIONS_REFUSED = Counter(
+    "parley_connections_refused_total", "Connections closed because they were too many or too slow.", ["reason"]
+)
 TASKS_RUNNING = Gauge("parley_tasks_running", "Tasks that this worker runs now.")
 TASK_WAIT = Histogram("parley_task_wait_seconds", "From a task being ready to its start here.", buckets=_SECONDS)
 FOLLOW_UP_FAILURES = Counter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 from uuid import UUID
@@ -25,7 +26,8 @@ async def export(session: AsyncSession, *, team_id: UUID) -> str:
     team = await session.get(Team, team_id)
     if team is None:
         raise NotFound("This team no longer exists.")
-    return to_yaml(await current(session, team, await agents_by_slug(session, team_id)))
+    team_now = await current(session, team, await agents_by_slug(session, team_id))
+    return await asyncio.to_thread(to_yaml, team_now)  # a large team takes a second
 
 
 def to_yaml(team: CurrentTeam) -> str:

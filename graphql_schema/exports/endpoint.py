@@ -46,7 +46,7 @@ class ExportEndpoint(Endpoint):
         self._core = core
         self._services = services
         self._closing = closing
-        self._open = OpenConnections(settings.max_exports_per_key, of="exports")
+        self._open = OpenConnections(settings.max_exports_per_key, of="exports", setting="max_exports_per_key")
         self._turn = asyncio.Semaphore(max(1, settings.read_pool_size // READERS_SHARE))
 
     async def _serve(self, exchange: Exchange) -> None:
@@ -75,7 +75,7 @@ class ExportEndpoint(Endpoint):
             variables = coerced(self._core, operation)
             asked = self._services.planner.asked_rows(operation.document, operation.name, variables)
             export = Export(self._services, operation, principal, variables, asked, self._turn)
-            export.check()
+            await self._intake.planning.run(principal, export.check)
         except AppError:
             await self._intake.spend(principal, REFUSED_POINTS)
             raise

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.auth.principal import Principal
-from app.errors import AppError, RateLimited
+from app.config import environment_name
+from app.db.reader import Reader, reading_for
+from app.errors import AppError, LimitExceeded, RateLimited
 from graphql_schema.answer import Operation
 from graphql_schema.context import Services
 from graphql_schema.planner.errors import InvalidArgument, NotExportable, NotPlanned, TooCostly
@@ -32,6 +34,7 @@ class ExportLimit(AppError):
             f"An export has at most {most} rows and more match. Filter, or go on with `after`.",
             limit="exportRows",
             maximum=most,
+            setting=environment_name("max_export_rows"),
         )
 
 
@@ -58,7 +61,13 @@ class Export:
         while left:
             plan = self._plan(after)
             size = min(size, self._most_of_stretch(plan), left)
-            rows = await self._read(plan, after, size, patient=patient)
+            try:
+                rows = await self._read(plan, after, size, patient=patient)
+            except LimitExceeded:
+                if size == 1:
+                    raise
+                size = max(1, size // GROWTH)  # rows are larger than those before them, or than most
+                continue
             if rows:
                 yield rows
             if len(rows) < size:
@@ -99,7 +108,8 @@ class Export:
         await self._pay(-(-self._cost(plan, size) // ROWS_A_POINT), patient=patient)
         async with self.turn:
             variables = {**self.variables, SIZE: size, CURSOR: after}
-            return await self.services.planner.run_rows(plan, self.principal, variables)
+            with reading_for(Reader(self.principal.team_id, self.principal.key_id)):
+                return await self.services.planner.run_rows(plan, self.principal, variables)
 
     async def _pay(self, points: int, *, patient: bool) -> None:
         while True:

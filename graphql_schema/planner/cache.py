@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Hashable
 from typing import Any
@@ -19,13 +20,18 @@ class PlanCache:
         self._chars = 0
         # The dictionaries, not their documents: what the document cache forgets must not be held by this one.
         self._entries: deque[tuple[dict[Any, Any], Hashable, int]] = deque()
+        self._lock = threading.Lock()  # plans are compiled in a thread, too
 
     def put(self, plans: dict[Any, Any], key: Hashable, plan: Any) -> None:
         """Keep a plan, or None for "cannot be planned", in its document's dictionary."""
+        with self._lock:
+            self._put(plans, key, plan)
+
+    def _put(self, plans: dict[Any, Any], key: Hashable, plan: Any) -> None:
         if len(plans) >= MOST_PLANS:
             plans.pop(next(iter(plans)))
         plans[key] = plan
-        size = _OVERHEAD_CHARS + len(repr(key)) + (len(plan.sql) if plan is not None else 0)
+        size = _OVERHEAD_CHARS + len(repr(key)) + (plan.size if plan is not None else 0)
         self._entries.append((plans, key, size))
         self._chars += size
         while self._chars > self._most_chars:

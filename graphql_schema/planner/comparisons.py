@@ -23,6 +23,7 @@ from sqlalchemy import (
     Integer,
     Numeric,
     String,
+    Text,
     Uuid,
     any_,
     func,
@@ -37,6 +38,7 @@ from strawberry.utils.str_converters import to_camel_case
 from app.ids import Prefix, from_global
 from graphql_schema.planner.arguments import Bind, Symbol, storable
 from graphql_schema.planner.errors import InvalidArgument
+from graphql_schema.planner.limits import MAX_PATTERN_CHARS
 from graphql_schema.planner.sql import word
 from graphql_schema.scalars import Moment, moment_to_datetime
 
@@ -57,6 +59,7 @@ class Comparable:
     sql_type: TypeEngine[Any]
     convert: Callable[[Any], Any]
     nullable: bool
+    long: bool = False  # a text without a bound on its length
 
 
 def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
@@ -70,7 +73,7 @@ def comparable(column: SqlColumn[Any], prefix: Prefix | None) -> Comparable:
         return Comparable(IDComparison, sql_type, lambda value: from_global(prefix, _text(value), path=path), nullable)
     for types, comparison, outside, convert in _SCALARS:
         if isinstance(sql_type, types):
-            return Comparable(comparison, outside, convert, nullable)
+            return Comparable(comparison, outside, convert, nullable, long=isinstance(sql_type, Text))
     raise TypeError(f"no comparison for {column}: {sql_type!r}")
 
 
@@ -159,6 +162,10 @@ def _words(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
+    if len(text) > MAX_PATTERN_CHARS:
+        raise InvalidArgument(
+            "where", f"contains and startsWith take at most {MAX_PATTERN_CHARS} characters, not {len(text)}"
+        )
     return _text(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -185,8 +192,8 @@ _TEXTS = {
     "gte": "Greater than or equal to this.",
     "lt": "Less than this; of times: earlier.",
     "lte": "Less than or equal to this.",
-    "contains": "Contains this text, in any case of letters.",
-    "startsWith": "Starts with this text, in any case of letters.",
+    "contains": f"Contains this text, in any case of letters. At most {MAX_PATTERN_CHARS} characters.",
+    "startsWith": f"Starts with this text, in any case of letters. At most {MAX_PATTERN_CHARS} characters.",
     "isNull": "True: has no value. False: has one.",
     "match": "All of these words occur, in any case of letters. Words in double quotes occur next to each other; "
     "`-word` does not occur; of words with `or` between them one is enough. "

@@ -43,6 +43,7 @@ from graphql_schema.planner.connection_compiler import ConnectionCompiler
 from graphql_schema.planner.connections import CONNECTIONS
 from graphql_schema.planner.cost import Cost
 from graphql_schema.planner.errors import InvalidArgument, NotPlanned
+from graphql_schema.planner.limits import TABLE_PARTS, PlanLimits, PlanSize
 from graphql_schema.planner.mapping import (
     MAPS,
     AnyNode,
@@ -86,19 +87,27 @@ class Compiler:
     """Compiles for one role and one shape of the variables.
 
     `feed` adds, under names that GraphQL cannot ask for, what Python resolvers of the same operation need; without
-    it a field that needs Python raises NotPlanned.
+    it a field that needs Python raises NotPlanned. LimitExceeded ends the compiling of a plan that is too large.
     """
 
     def __init__(
-        self, schema: GraphQLSchema, selection: Selection, variables: Variables, role: Role, *, feed: bool
+        self,
+        schema: GraphQLSchema,
+        selection: Selection,
+        variables: Variables,
+        role: Role,
+        limits: PlanLimits,
+        *,
+        feed: bool,
     ) -> None:
         self.schema, self.selection, self.variables, self.role, self.feed = schema, selection, variables, role, feed
-        self.parameters = Parameters()
+        self.parameters, self.size = Parameters(), PlanSize(limits)
 
     def object(
         self, of: GraphQLObjectType, nodes: list[FieldNode], row: Any, source: FromClause | None, cost: Cost
     ) -> ColumnElement[Any]:
         pairs: Pairs = [(key, self.field(of, field, row, source, cost)) for key, field in self._wanted(of, nodes)]
+        cost.values += len(pairs)
         if self.feed:
             pairs += self._hidden(of, nodes, row, cost)
         return json_object(pairs)
@@ -127,6 +136,7 @@ class Compiler:
     ) -> ColumnElement[Any]:
         """The SQL of one field of a row; `source` is the row's FROM, which sub-selects correlate to."""
         node = nodes[0]
+        self.size.add()
         if node.name.value == "__typename":
             return word(of.name)
         definition = of.fields.get(node.name.value)
@@ -174,6 +184,7 @@ class Compiler:
         assert mapping.table is not None
         assert mapping.scope is not None
         self.permit(mapping.needs)
+        self.size.add(TABLE_PARTS)
         alias = mapping.table.alias()
         return mapping, alias, alias.c, mapping.scope(alias.c)
 
@@ -290,9 +301,10 @@ class Compiler:
 
     def _node(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
         bind = self.arguments(definition, nodes[0])["id"]
+        named = {parse_global(storable(bind.read(self.variables), "id"))[0]}
         prefix = self.parameters.add(bind, String(), lambda text: parse_global(storable(text, "id"))[0].value)
         key = self.parameters.add(bind, Uuid(), lambda text: parse_global(storable(text, "id"))[1])
-        return self._of_any_type(definition, nodes, prefix, key, None, cost)
+        return self._of_types(named, definition, nodes, prefix, key, None, cost)
 
     def _nodes(self, definition: GraphQLField, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
         bind = self.arguments(definition, nodes[0])["ids"]
@@ -302,13 +314,15 @@ class Compiler:
         prefixes = self.parameters.add(bind, ARRAY(String()), lambda texts: [p.value for p, _ in _parsed(texts)])
         keys = self.parameters.add(bind, ARRAY(Uuid()), lambda texts: [key for _, key in _parsed(texts)])
         wanted = func.unnest(prefixes, keys).table_valued("prefix", "key", with_ordinality="place").render_derived()
+        named = {prefix for prefix, _ in _parsed(bind.read(self.variables))}
         inner = cost.add(own=0, times=lambda variables: len(_bounded(bind.read(variables))), each=1)
-        item = self._of_any_type(definition, nodes, wanted.c.prefix, wanted.c.key, wanted, inner)
+        item = self._of_types(named, definition, nodes, wanted.c.prefix, wanted.c.key, wanted, inner)
         ordered = func.json_agg(aggregate_order_by(item, wanted.c.place))
         return select(func.coalesce(ordered, literal_column("'[]'::json"))).select_from(wanted).scalar_subquery()
 
-    def _of_any_type(
+    def _of_types(
         self,
+        named: set[Prefix],
         definition: GraphQLField,
         nodes: list[FieldNode],
         prefix: ColumnElement[Any],
@@ -316,11 +330,14 @@ class Compiler:
         source: FromClause | None,
         cost: Cost,
     ) -> ColumnElement[Any]:
-        """The node with this key among all types that an id can name and this role may read."""
+        """The node with this key among the types that the ids name and this role may read.
+
+        Which types the ids name is part of the plan's key in the cache.
+        """
         abstract = get_named_type(definition.type)
         assert isinstance(abstract, GraphQLInterfaceType)
         options = []
-        for of in self._possible(abstract):
+        for of in self._possible(abstract, named):
             mapping, alias, columns, scope = self.child(of.name)
             assert mapping.prefix is not None
             body = self.object(of, nodes, columns, alias, cost)
@@ -328,11 +345,12 @@ class Compiler:
             options.append(_correlated(statement, source))
         return func.coalesce(*options, null())
 
-    def _possible(self, abstract: GraphQLAbstractType) -> list[GraphQLObjectType]:
+    def _possible(self, abstract: GraphQLAbstractType, named: set[Prefix]) -> list[GraphQLObjectType]:
         found = []
         for of in self.schema.get_possible_types(abstract):
             mapping = MAPS[of.name]
-            if all(needs is None or allowed(self.role, needs) for needs in (mapping.needs, mapping.node_needs)):
+            permissions = (mapping.needs, mapping.node_needs)
+            if mapping.prefix in named and all(needs is None or allowed(self.role, needs) for needs in permissions):
                 found.append(of)
         return found
 

@@ -47,6 +47,7 @@ class ConnectionCompiler:
         self.backward = arguments.get("last") is not None
         self.size: Bind = arguments.get("last" if self.backward else "first") or constant(DEFAULT_ROWS)
         self.check_size = page_size("last" if self.backward else "first")
+        self._text_cost = 0
 
     def compile(self, nodes: list[FieldNode], cost: Cost) -> ColumnElement[Any]:
         selected = self.compiler.selection.below(self.of, nodes)
@@ -58,6 +59,7 @@ class ConnectionCompiler:
         self.placed = self.backward or "pageInfo" in names
         page = self._page() if paged else None
         pairs: Pairs = [(key, self._member(field, page, page_cost, cost)) for key, field in selected.items()]
+        cost.add(own=self._text_cost)
         if self.compiler.feed:
             pairs.append(("$type", word(self.of.name)))
         statement = select(json_object(pairs))
@@ -70,6 +72,7 @@ class ConnectionCompiler:
         self.one_more = self.placed = False
         self.check_size = int
         page = self._page()
+        cost.own += self._text_cost
         body = self._node_object(nodes, page, cost)
         return select(page.c["$cursor"].label("cursor"), body.label("body")).select_from(page)
 
@@ -114,9 +117,9 @@ class ConnectionCompiler:
         where = self.arguments.get("where")
         if where:
             compiler = self.compiler
-            conditions.append(
-                FilterCompiler(self.mapping, columns, compiler.parameters.add, compiler.child).compile(where)
-            )
+            filters = FilterCompiler(self.mapping, columns, compiler.parameters.add, compiler.size, compiler.child)
+            conditions.append(filters.compile(where))
+            self._text_cost += filters.cost
         return alias, columns, and_(*conditions)
 
     def _correlate(self, statement: Select[Any]) -> Select[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.config import environment_name
 from app.errors import AppError
 
 
@@ -34,8 +35,9 @@ class TooCostly(AppError):
     def __init__(self, cost: int, maximum: int) -> None:
         super().__init__(
             f"This operation costs {cost} points, about one for each row that it may return; the most is {maximum}. "
-            "Ask for smaller pages or less nesting, or for its parts one after the other.",
+            "Ask for smaller pages, less nesting or fewer text conditions, or for its parts one after the other.",
             limit="cost",
             value=cost,
             maximum=maximum,
+            setting=environment_name("max_cost"),
         )

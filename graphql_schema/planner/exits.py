@@ -81,7 +81,9 @@ async def _resolve_root(source: Any, info: Info, **_: Any) -> Any:
     plan = planner.field(
         context.document, field_path(info), info.parent_type, info.field_nodes, context.variables, principal.role
     )
-    return orjson.loads(await planner.run(plan, principal, context.variables))["value"]
+    body = await planner.run(plan, principal, context.variables)
+    await context.take_in(body)
+    return orjson.loads(body)["value"]
 
 
 def _entity_resolver(name: str) -> Resolver:
@@ -109,6 +111,7 @@ async def _entities(info: Info, path: tuple[Hashable, ...], keys: list[UUID]) ->
     of = get_named_type(info.return_type)
     plan = planner.entities(context.document, path, of, info.field_nodes, variables, principal.role, feed=True)
     found = await planner.read(plan, principal, variables, keys)
+    await context.take_in(*found.values())
     return [orjson.loads(found[key]) if key in found else None for key in keys]
 
 

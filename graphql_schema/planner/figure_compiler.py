@@ -60,6 +60,7 @@ class FigureCompiler:
 
     def _figure(self, of: GraphQLObjectType, node: FieldNode, column: Any) -> ColumnElement[Any]:
         name = node.name.value
+        self._compiler.size.add()
         if name == "__typename":
             return word(of.name)
         share = arguments_of(of.fields[name], node, self._compiler.variables).get("p")

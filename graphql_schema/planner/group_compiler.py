@@ -21,6 +21,7 @@ from graphql_schema.planner.errors import InvalidArgument
 from graphql_schema.planner.figures import COUNT, OF_GROUP, PERCENTILE, PERCENTILE_COST, checked_share, figure
 from graphql_schema.planner.filter_compiler import FilterCompiler
 from graphql_schema.planner.grouping import MOST_GROUP_BY, MOST_GROUP_ORDER, MOST_GROUPS, Group
+from graphql_schema.planner.limits import PlanSize
 from graphql_schema.planner.sql import ONE_ROW, Pairs, json_list, json_object, rendered, word
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class GroupCompiler:
         return label
 
     def _expression(self, aggregate: str | None, name: str, share: Bind | None) -> ColumnElement[Any]:
+        self._compiler.size.add()
         if aggregate is None:
             return func.count() if name == COUNT else func.count() / cast(func.sum(func.count()).over(), Double())
         at = None
@@ -132,7 +134,9 @@ class GroupCompiler:
 
     def _having(self) -> ColumnElement[bool]:
         having = self._arguments.get("having")
-        return _HavingCompiler(self._mapping, self._figure, self._compiler.parameters.add).compile(having or {})
+        return _HavingCompiler(self._mapping, self._figure, self._compiler.parameters.add, self._compiler.size).compile(
+            having or {}
+        )
 
     def _order(self) -> list[ColumnElement[Any]]:
         """What is asked for, then the largest group, then the keys, so that the order is whole."""
@@ -216,8 +220,8 @@ class _HavingCompiler(FilterCompiler):
 
     argument = "having"
 
-    def __init__(self, mapping: ConnectionMap, name: Callable[..., str], parameter: Parameter) -> None:
-        super().__init__(mapping, None, parameter)
+    def __init__(self, mapping: ConnectionMap, name: Callable[..., str], parameter: Parameter, size: PlanSize) -> None:
+        super().__init__(mapping, None, parameter, size)
         self._name = name
 
     def _comparison(self, name: str, how: Symbol) -> list[ColumnElement[bool]]:

@@ -25,6 +25,7 @@ from graphql_schema.context import Services
 from graphql_schema.planner.arguments import Bind, arguments_of
 from graphql_schema.planner.mapping import PLAN
 from graphql_schema.streams.field import Stream
+from graphql_schema.streams.limits import StreamLimits
 from graphql_schema.streams.rendering import Rendering
 from graphql_schema.streams.stream import SharedStream
 from graphql_schema.streams.subscriber import Sink, Subscriber
@@ -43,6 +44,7 @@ class Hub:
         self._by_team: defaultdict[UUID, set[SharedStream]] = defaultdict(set)
         self._through: Place = (0, LAST_ID)
         self._ended: OrderedDict[UUID, None] = OrderedDict()
+        self._limits = StreamLimits(services.settings)
         tailer.listen(self._on_batch)
 
     async def open(
@@ -66,6 +68,7 @@ class Hub:
         place, gap = _start(arguments.get("after"), principal, state)
         stream = self._shared(operation, variables, principal, topic, rendering)
         subscriber = Subscriber(stream, sink, place)
+        self._limits.enter(principal, stream, subscriber)
         stream.enter(subscriber)
         if principal.agent_id is not None and topic.conversation_id is not None:
             await self._still_allowed(plan, principal, arguments, subscriber)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,8 @@ from graphql import FieldNode, GraphQLObjectType, GraphQLSchema, execute
 
 from app.auth.principal import Principal
 from app.conversations.partials import Partial
+from app.db.reader import STREAMS, Reader, reading_for
+from app.errors import LimitExceeded
 from app.events.cursor import EventCursor
 from app.events.reading import EventRow, Place
 from app.ids import Prefix, to_global
@@ -18,10 +21,12 @@ from graphql_schema.answer import Operation
 from graphql_schema.context import Context, Services
 from graphql_schema.errors import formatted
 from graphql_schema.planner.errors import NotPlanned, TooCostly
+from graphql_schema.planner.limits import AnswerSize
 from graphql_schema.planner.selection import Selection
 
 MOST_IN_A_BATCH = 200
 BATCHES_IN_THE_LIMIT = 20  # one event may cost this part of what a query may
+STREAMS_WEIGHT = 3  # all subscriptions of a team together get about a third of the read pool
 
 
 class Rendering:
@@ -41,6 +46,7 @@ class Rendering:
         root = core.subscription_type
         assert root is not None
         selected = self._selection.fields(root, [operation.node.selection_set])
+        self.reader = Reader(principal.team_id, STREAMS, STREAMS_WEIGHT)
         self.key, self.nodes = next(iter(selected.items()))
         self._prefix, self._suffix = b'{"data":{"' + self.key.encode() + b'":', b"}}"
         try:
@@ -71,20 +77,33 @@ class Rendering:
         if not rows:
             return []
         found: dict[UUID, bytes] = {}
-        for start in range(0, len(rows), self.batch):
-            keys = [row.id for row in rows[start : start + self.batch]]
-            found |= await self._services.planner.read(self._plan, self._principal, self._variables, keys)
+        with reading_for(self.reader):
+            for start in range(0, len(rows), self.batch):
+                found |= await self._read([row.id for row in rows[start : start + self.batch]])
         present = [(row, found[row.id]) for row in rows if row.id in found]
         if self._in_python:
-            return [(row.place, await self._executed(orjson.loads(body))) for row, body in present]
+            return [(row.place, await self._executed(body)) for row, body in present]
         return [(row.place, self._prefix + body + self._suffix) for row, body in present]
 
-    async def _executed(self, event: dict[str, Any]) -> bytes:
-        context = Context(self._principal, self._operation.document, self._variables, self._services)
+    async def _read(self, keys: list[UUID]) -> dict[UUID, bytes]:
+        """Events that are too large together are read in halves; raises LimitExceeded when a single one is."""
+        try:
+            return await self._services.planner.read(self._plan, self._principal, self._variables, keys)
+        except LimitExceeded:
+            if len(keys) == 1:
+                raise
+        half = len(keys) // 2
+        return await self._read(keys[:half]) | await self._read(keys[half:])
+
+    async def _executed(self, body_of_event: bytes) -> bytes:
+        size = AnswerSize(self._services.planner.limits)
+        context = Context(self._principal, self._operation.document, self._variables, self._services, size=size)
+        await context.take_in(body_of_event)
+        await asyncio.sleep(0)  # many streams may come to this point together
         result = execute(
             self._core,
             self._operation.document.ast,
-            root_value=event,
+            root_value=orjson.loads(body_of_event),
             context_value=context,
             variable_values=self._operation.variables,
             operation_name=self._operation.name,

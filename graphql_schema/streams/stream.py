@@ -59,6 +59,10 @@ class SharedStream:
     def leave(self, subscriber: Subscriber) -> None:
         self._out_of_live(subscriber)
         self._members.discard(subscriber)
+        self.forget_unused()
+
+    def forget_unused(self) -> None:
+        """Ends the stream when nobody follows it."""
         if not self._members:
             if self._work is not None:
                 self._work.cancel()

@@ -7,10 +7,12 @@ it missed at its own pace, and joins the others. So a slow client costs no memor
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from app.db.reader import reading_for
 from app.errors import Unavailable
 from app.events.reading import Place, read_topic
 from app.observability import metrics
@@ -43,12 +45,13 @@ class SinkGone(Exception):
 
 
 class Subscriber:
-    __slots__ = ("_stream", "_task", "closed", "place", "push", "sink")
+    __slots__ = ("_stream", "_task", "closed", "on_close", "place", "push", "sink")
 
     def __init__(self, stream: SharedStream, sink: Sink, place: Place) -> None:
         self._stream, self.sink, self.place = stream, sink, place
         self.push = sink.push
         self.closed = False
+        self.on_close: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     def catch_up(self, *, gap: bool = False) -> None:
@@ -59,6 +62,8 @@ class Subscriber:
     def close(self) -> None:
         if not self.closed:
             self.closed = True
+            if self.on_close is not None:
+                self.on_close()
             self._stream.leave(self)
             if self._task is not None:
                 self._task.cancel()
@@ -82,7 +87,8 @@ class Subscriber:
         """Send one batch of the log; True when the subscriber has become live."""
         await self.sink.until_ready()
         try:
-            batch = await read_topic(self._stream.database, self._stream.topic, self.place, REPLAY_BATCH)
+            with reading_for(self._stream.rendering.reader):
+                batch = await read_topic(self._stream.database, self._stream.topic, self.place, REPLAY_BATCH)
             payloads = await self._stream.rendering.events(batch.rows)
         except Unavailable:
             await asyncio.sleep(_AWAY_PAUSE_S)

@@ -54,7 +54,7 @@ class Authenticator:
             return principal
         secret = _secret(authorization)
         async with self._lookups:
-            return self._known.get(_header(secret)) or await self._look_up(secret, _network(client_address))
+            return self._known.get(_header(secret)) or await self._look_up(secret, network_of(client_address))
 
     def forget(self, principal: Principal) -> None:
         """The key was found dead, so its next use is counted as a failure."""
@@ -140,7 +140,7 @@ def _header(secret: str) -> str:
     return f"Bearer {secret}"
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """An IPv6 customer has a /64 at least, so that is what is counted."""
     try:
         parsed = ipaddress.ip_address(address)

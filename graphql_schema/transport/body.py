@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from app.config import environment_name
 from graphql_schema.transport.refusals import HttpRefusal
 from graphql_schema.transport.sse import Message, Receive, disconnected
 
@@ -63,4 +64,5 @@ async def _read_rest(receive: Receive, message: Message, most: int) -> bytes:
 
 
 def _too_large(most: int) -> HttpRefusal:
-    return HttpRefusal(413, "BODY_TOO_LARGE", f"The body is larger than the {most} bytes that are allowed.")
+    message = f"The body is larger than the {most} bytes that are allowed ({environment_name('max_body_bytes')})."
+    return HttpRefusal(413, "BODY_TOO_LARGE", message)

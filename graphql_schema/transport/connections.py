@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from app.config import environment_name
 from app.errors import RateLimited
 from app.observability import metrics
 
@@ -14,8 +15,8 @@ RETRY_AFTER_S = 10
 
 
 class OpenConnections:
-    def __init__(self, most: int, *, of: str = "connections") -> None:
-        self._most, self._of = most, of
+    def __init__(self, most: int, *, of: str = "connections", setting: str = "max_sockets_per_key") -> None:
+        self._most, self._of, self._setting = most, of, environment_name(setting)
         self._open: Counter[UUID] = Counter()
 
     @contextmanager
@@ -25,6 +26,7 @@ class OpenConnections:
             raise RateLimited(
                 f"This key holds {self._most} {self._of} open, which is the most that it may. Close one first.",
                 limit=self._most,
+                setting=self._setting,
                 retry_after_s=RETRY_AFTER_S,
             )
         self._open[key_id] += 1

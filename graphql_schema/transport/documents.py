@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphql import (
+    DocumentNode,
     GraphQLError,
     GraphQLSchema,
     GraphQLSyntaxError,
@@ -58,18 +59,24 @@ class Documents:
 
     def get(self, text: str) -> Document | list[GraphQLError]:
         """The document, or why it cannot be had; never raises."""
-        return self.known(text) or self._read(text)
+        document = self.known(text)
+        if document is None:
+            document = self.read(text)
+            self.keep(text, document)
+        return document
 
-    def _read(self, text: str) -> Document | list[GraphQLError]:
+    def read(self, text: str) -> Document | list[GraphQLError]:
+        """What `get` would answer, read anew and not kept: safe in another thread."""
         if problem := lexical_problem(text, self._settings):
-            return [problem]  # as cheap to find again as to keep
+            return [problem]
         document = self._parse(text)
+        return document if isinstance(document, Document) else [_detached(error, text) for error in document]
+
+    def keep(self, text: str, document: Document | list[GraphQLError]) -> None:
         if isinstance(document, Document):
             self._known.put(text, document)
-        else:
-            document = [_detached(error, text) for error in document]
+        elif len(text) <= self._settings.max_query_chars:
             self._failed.put(text, document)
-        return document
 
     def _parse(self, text: str) -> Document | list[GraphQLError]:
         try:
@@ -79,10 +86,19 @@ class Documents:
         errors = document_problems(ast, self._settings) or validate(self._core, ast, _RULES, MAX_ERRORS)
         if errors:
             return errors
+        _unlink_tokens(ast)
         nodes = [node for node in ast.definitions if isinstance(node, OperationDefinitionNode)]
         if not nodes:
             return [GraphQLError("This document has no operation, only fragments.")]
         return Document(text, ast, {node.name.value if node.name else None: node for node in nodes})
+
+
+def _unlink_tokens(ast: DocumentNode) -> None:
+    """Tokens are linked both ways. Without the links, a document that the cache forgets is freed at once."""
+    token = ast.loc.start_token if ast.loc else None
+    while token is not None:
+        following, token.prev, token.next = token.next, None, None
+        token = following
 
 
 def _detached(error: GraphQLError, text: str) -> GraphQLError:

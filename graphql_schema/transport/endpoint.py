@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from typing import Any
 
 from app.config import Settings
 from app.errors import AppError
@@ -19,7 +20,10 @@ from graphql_schema.transport.negotiation import Media, is_json
 from graphql_schema.transport.rate_limit import RateLimiter
 from graphql_schema.transport.refusals import HttpRefusal, Refused, from_app_error
 from graphql_schema.transport.request import GraphQLRequest, from_body, from_query_string
+from graphql_schema.transport.socket import EXTENSION
 from graphql_schema.transport.sse import Message, Receive, Send
+
+_NO_EXTENSIONS: dict[str, Any] = {}
 
 
 class Endpoint(ABC):
@@ -68,6 +72,8 @@ class Endpoint(ABC):
         header = exchange.authorization.decode("latin-1") if exchange.authorization is not None else None
         known = self._authenticator.known(header) if header is not None else None
         exchange.principal = known or await self._authenticator.principal(header, exchange.address)
+        if connection := exchange.scope.get("extensions", _NO_EXTENSIONS).get(EXTENSION):
+            connection.authenticated()
 
     async def _failed(self, exchange: Exchange, error: Exception) -> None:
         message, extensions = masked(error)

@@ -11,7 +11,7 @@ import structlog
 from graphql import OperationType
 
 from app.auth.principal import Principal
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation, refusal
 from graphql_schema.context import Left, never
@@ -31,6 +31,7 @@ from graphql_schema.transport.sse import EventStream, Receive, Send, disconnecte
 log = structlog.get_logger(__name__)
 WATCHED_POINTS = 1_000  # for less, waiting for a client to leave costs more than it can save
 ASGIApp = Callable[[Any, Receive, Send], Awaitable[None]]
+_TIMEOUT_SETTING = environment_name("operation_timeout_s")
 _ALLOW = (b"allow", b"GET, HEAD, POST, OPTIONS")
 _POST_ONLY = (b"allow", b"POST")
 _NO_PAGE = (
@@ -138,7 +139,7 @@ class GraphQLEndpoint(Endpoint):
         if operation.type is OperationType.MUTATION:
             advice = "It may or may not have taken effect: send it again with the same idempotency key to learn which."
         message = f"The operation took longer than the {self._timeout_s:g} seconds that it may. {advice}"
-        return refusal(message, "TIMEOUT", status=504, maximum=self._timeout_s)
+        return refusal(message, "TIMEOUT", status=504, maximum=self._timeout_s, setting=_TIMEOUT_SETTING)
 
     async def _stream(self, exchange: Exchange, operation: Operation, principal: Principal) -> None:
         with self._connections.hold(principal.key_id, "sse"):

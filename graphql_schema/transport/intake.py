@@ -13,9 +13,11 @@ from app.errors import AppError, RateLimited
 from app.observability import metrics
 from graphql_schema.answer import Answer, Document, Operation
 from graphql_schema.context import Left
+from graphql_schema.planner.plan import NotCached, only_cached
+from graphql_schema.planning import Planning
 from graphql_schema.transport.documents import Documents
-from graphql_schema.transport.limits import variables_problem
-from graphql_schema.transport.persisted import PersistedDocuments
+from graphql_schema.transport.limits import count_values
+from graphql_schema.transport.persisted import REGISTER_POINTS, PersistedDocuments
 from graphql_schema.transport.rate_limit import RateLimiter, RateState
 from graphql_schema.transport.refusals import Refused, from_graphql_errors
 from graphql_schema.transport.request import GraphQLRequest
@@ -25,6 +27,7 @@ from graphql_schema.transport.request import GraphQLRequest
 REFUSED_POINTS = 5
 CHARS_A_POINT = 20
 FREE_CHARS = 2_000
+FREE_VALUES = 1_000  # in the variables: to coerce more takes so long that it is done like planning
 
 
 class Executor(Protocol):
@@ -47,45 +50,60 @@ class Intake:
         documents: Documents,
         persisted: PersistedDocuments,
         limiter: RateLimiter,
+        planning: Planning,
         settings: Settings,
     ) -> None:
         self._executor = executor
         self._documents = documents
         self._persisted = persisted
         self._limiter = limiter
+        self.planning = planning
         self._variables_depth = settings.max_variables_depth
         self._longest = settings.max_query_chars
 
     async def operation(self, request: GraphQLRequest, principal: Principal) -> Operation:
         """Raises Refused for what the document is at fault for, AppError for anything else."""
-        if request.variables and (problem := variables_problem(request.variables, self._variables_depth)):
-            raise Refused(from_graphql_errors([problem]))
+        values = count_values(request.variables, self._variables_depth) if request.variables else 0
+        if isinstance(values, GraphQLError):
+            raise Refused(from_graphql_errors([values]))
         text = self._persisted.plain(request, principal)
         if text is None:
             text = await self._persisted.text(request, principal)
         document = self._documents.known(text) or await self._read(text, principal)
         if isinstance(document, list):
             raise Refused(from_graphql_errors(document))
-        if request.automatic:
+        if self._persisted.is_new(request, principal):
+            await self.spend(principal, REGISTER_POINTS)
             await self._persisted.remember(request, principal)
         node = choose(document, request.operation_name)
-        return Operation(document, node, node.name.value if node.name else None, request.variables)
+        name = node.name.value if node.name else None
+        return Operation(document, node, name, request.variables, many_values=values > FREE_VALUES)
 
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
         try:
-            cost = self._executor.cost(operation, principal)
+            cost = await self._cost(operation, principal)
         except AppError:
             await self.spend(principal, REFUSED_POINTS)  # finding out has cost CPU, if no rows
             raise
         return await self.spend(principal, cost)
+
+    async def _cost(self, operation: Operation, principal: Principal) -> int:
+        try:
+            with only_cached():
+                if not operation.many_values:
+                    return self._executor.cost(operation, principal)
+        except NotCached:
+            pass
+        return await self.planning.run(principal, lambda: self._executor.cost(operation, principal))
 
     async def _read(self, text: str, principal: Principal) -> Document | list[GraphQLError]:
         """Read a new text. A long one is charged beforehand, a refused one afterwards: both cost CPU, not rows."""
         cost = len(text) // CHARS_A_POINT if len(text) <= self._longest else 0
         if len(text) > FREE_CHARS:
             await self.spend(principal, cost)
-        document = self._documents.get(text)
+        document = await self.planning.run(principal, lambda: self._documents.read(text))
+        self._documents.keep(text, document)
         if isinstance(document, list) and len(text) <= FREE_CHARS:
             await self.spend(principal, 1 + cost)
         return document

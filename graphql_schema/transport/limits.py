@@ -21,7 +21,7 @@ from graphql import (
     SelectionSetNode,
 )
 
-from app.config import Settings
+from app.config import Settings, environment_name
 from graphql_schema.transport.lexicon import count, tokens
 
 LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
@@ -39,35 +39,39 @@ _INTROSPECTION = frozenset(["__schema", "__type"])
 _UNCOUNTED = 1_000_000_000  # weights stop here, so that an expansion of astronomical size still fits into JSON
 
 
-def exceeded(limit: str, value: int, maximum: int, unit: str) -> GraphQLError:
-    return GraphQLError(
-        f"This request has {value} {unit}; at most {maximum} are allowed.",
-        extensions={"code": LIMIT_EXCEEDED, "limit": limit, "value": value, "maximum": maximum},
-    )
+def exceeded(limit: str, value: int, maximum: int, unit: str, setting: str | None = None) -> GraphQLError:
+    """`setting` is the field of Settings that raises the limit; None for one that is fixed."""
+    extensions = {"code": LIMIT_EXCEEDED, "limit": limit, "value": value, "maximum": maximum}
+    if setting is not None:
+        extensions["setting"] = environment_name(setting)
+    return GraphQLError(f"This request has {value} {unit}; at most {maximum} are allowed.", extensions=extensions)
 
 
 def lexical_problem(text: str, settings: Settings) -> GraphQLError | None:
     """What can be told without parsing, in a millisecond or two."""
     if len(text) > settings.max_query_chars:
-        return exceeded("queryChars", len(text), settings.max_query_chars, "characters of query")
+        return exceeded("queryChars", len(text), settings.max_query_chars, "characters of query", "max_query_chars")
     if len(text) <= min(settings.max_tokens, settings.max_fields, MAX_ARGUMENT_TOKENS):
         return None  # every token takes a character at least
     found = tokens(text)
     if len(found) > settings.max_tokens:
-        return exceeded("tokens", len(found), settings.max_tokens, "lexical tokens")
+        return exceeded("tokens", len(found), settings.max_tokens, "lexical tokens", "max_tokens")
     counted = count(found)
-    for limit, value, maximum, unit in (
-        ("fields", counted.fields, settings.max_fields, "fields"),
-        ("argumentTokens", counted.argument_tokens, MAX_ARGUMENT_TOKENS, f"tokens in its arguments{_VARIABLES}"),
-        ("literalChars", counted.literal_chars, MAX_LITERAL_CHARS, f"characters in its string literals{_VARIABLES}"),
+    for limit, value, maximum, unit, setting in (
+        ("fields", counted.fields, settings.max_fields, "fields", "max_fields"),
+        ("argumentTokens", counted.argument_tokens, MAX_ARGUMENT_TOKENS, f"tokens in its arguments{_VARIABLES}", None),
+        ("literalChars", counted.literal_chars, MAX_LITERAL_CHARS, f"characters in its literals{_VARIABLES}", None),
     ):
         if value > maximum:
-            return exceeded(limit, value, maximum, unit)
+            return exceeded(limit, value, maximum, unit, setting)
     return None
 
 
-def variables_problem(variables: dict[str, Any], maximum: int) -> GraphQLError | None:
-    """Level by level instead of by recursion, so that no depth can exhaust the stack."""
+def count_values(variables: dict[str, Any], maximum_depth: int) -> int | GraphQLError:
+    """How many values the variables hold, or why they are too many or too deep.
+
+    Level by level instead of by recursion, so that no depth can exhaust the stack.
+    """
     depth, size, level = 0, len(variables), _containers([variables])
     while level:
         depth += 1
@@ -75,9 +79,11 @@ def variables_problem(variables: dict[str, Any], maximum: int) -> GraphQLError |
         if size > MAX_VARIABLE_VALUES:
             return exceeded("variableValues", size, MAX_VARIABLE_VALUES, "values in its variables")
         level = _containers(level)
-    if depth > maximum:
-        return exceeded("variablesDepth", depth, maximum, "levels of nesting in its variables")
-    return None
+    if depth > maximum_depth:
+        return exceeded(
+            "variablesDepth", depth, maximum_depth, "levels of nesting in its variables", "max_variables_depth"
+        )
+    return size
 
 
 def _containers(level: Sequence[dict[str, Any] | list[Any]]) -> list[dict[str, Any] | list[Any]]:
@@ -145,18 +151,19 @@ def document_problems(document: DocumentNode, settings: Settings) -> list[GraphQ
 
 
 def _problems(weight: Weight, settings: Settings) -> Iterator[GraphQLError]:
-    for limit, value, maximum, unit in (
-        ("depth", weight.depth, settings.max_depth, "levels of nested fields"),
-        ("introspectionDepth", weight.introspection, MAX_INTROSPECTION_DEPTH, "levels of nested introspection"),
-        ("rootFields", weight.root_fields, settings.max_root_fields, "root fields"),
-        ("fields", weight.fields, settings.max_fields, "fields with fragments expanded"),
-        ("aliases", weight.aliases, settings.max_aliases, "aliases with fragments expanded"),
-        ("repeats", weight.repeats, MAX_REPEATS, "repetitions of one field in one place"),
-        ("spreads", weight.spreads, MAX_SPREADS, "fragments spread in one place"),
-        ("directives", weight.directives, settings.max_directives, "directives with fragments expanded"),
-    ):
+    for limit, value, maximum, unit, setting in (
+        ("depth", weight.depth, settings.max_depth, "levels of nested fields", "max_depth"),
+        ("introspectionDepth", weight.introspection, MAX_INTROSPECTION_DEPTH, "levels of nested introspection", None),
+        ("rootFields", weight.root_fields, settings.max_root_fields, "root fields", "max_root_fields"),
+        ("fields", weight.fields, settings.max_fields, "fields with fragments expanded", "max_fields"),
+        ("aliases", weight.aliases, settings.max_aliases, "aliases with fragments expanded", "max_aliases"),
+        ("repeats", weight.repeats, MAX_REPEATS, "repetitions of one field in one place", None),
+        ("spreads", weight.spreads, MAX_SPREADS, "fragments spread in one place", None),
+        ("directives", weight.directives, settings.max_directives, "directives with fragments expanded",
+         "max_directives"),
+    ):  # fmt: skip
         if value > maximum:
-            yield exceeded(limit, value, maximum, unit)
+            yield exceeded(limit, value, maximum, unit, setting)
 
 
 def _weigh_fragments(definitions: dict[str, _Definition]) -> dict[str, Weight]:

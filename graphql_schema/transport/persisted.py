@@ -23,6 +23,7 @@ from graphql_schema.transport.request import BadRequest, GraphQLRequest
 KEPT_TEXTS = 5_000
 KEPT_CHARS = 10_000_000
 AUTOMATIC_S = 24 * 3600
+REGISTER_POINTS = 10  # for keeping an automatic query that was not kept before
 FREE_S = 2.0  # how long it may take until a new restriction binds every process
 
 
@@ -41,6 +42,7 @@ class PersistedDocuments:
         self._database = database
         self._redis = redis
         self._longest = settings.max_query_chars
+        self._most_chars = settings.max_automatic_chars_per_team
         # Trusted documents are never changed or removed, so what was found once holds.
         self._trusted: LRU[tuple[UUID, str], str] = _texts()
         self._automatic: LRU[tuple[UUID, str], str] = _texts()
@@ -62,10 +64,16 @@ class PersistedDocuments:
             return await self._by_id(document_id, principal)
         return await self._permitted(request.query, principal)
 
+    def is_new(self, request: GraphQLRequest, principal: Principal) -> bool:
+        """Whether the request brings an automatic query that this process has not kept yet."""
+        if not request.automatic or request.query is None or len(request.query) > self._longest:
+            return False
+        return self._automatic.get((principal.team_id, _checked_id(request))) is None
+
     async def remember(self, request: GraphQLRequest, principal: Principal) -> None:
-        """Keep a query that came with its hash; called when it has been read, found valid and paid for."""
-        if request.automatic and request.query is not None:
-            await self._remember((principal.team_id, _checked_id(request)), request.query)
+        """Keep a new query that came with its hash; called when it has been read, found valid and paid for."""
+        assert request.query is not None
+        await self._remember((principal.team_id, _checked_id(request)), request.query)
 
     async def _by_id(self, document_id: str, principal: Principal) -> str:
         key = (principal.team_id, document_id)
@@ -105,13 +113,21 @@ class PersistedDocuments:
         return found.restricted, found.body
 
     async def _remember(self, key: tuple[UUID, str], query: str) -> None:
-        if len(query) > self._longest or self._automatic.get(key) is not None:
-            return
         self._automatic.put(key, query)
         try:
-            await self._redis.run(lambda client: client.set(_name(key), query, ex=AUTOMATIC_S))
+            if await self._has_room(key[0], len(query)):
+                await self._redis.run(lambda client: client.set(_name(key), query, ex=AUTOMATIC_S))
         except Unavailable:
             pass  # another process will ask the client for the text again
+
+    async def _has_room(self, team_id: UUID, chars: int) -> bool:
+        """Whether the team's queries of today still fit into Redis. What does not is kept in this process alone."""
+        name = f"document-chars:{team_id.hex}:{int(time.time() // AUTOMATIC_S)}"
+        async with self._redis.client.pipeline(transaction=False) as pipeline:
+            pipeline.incrby(name, chars)
+            pipeline.expire(name, AUTOMATIC_S)
+            kept = int((await self._redis.run(lambda _: pipeline.execute()))[0])
+        return kept <= self._most_chars
 
     async def _recall(self, key: tuple[UUID, str]) -> str | None:
         try:

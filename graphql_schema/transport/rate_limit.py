@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.errors import RateLimited, Unavailable
 from app.redis import Redis
 
@@ -145,6 +145,7 @@ class RateLimiter:
             limit=self._limit,
             remaining=bucket.left(self._limit),
             cost=cost,
+            setting=environment_name("rate_limit_points"),
             retry_after_s=reset_s,
         )
 

@@ -12,7 +12,7 @@ import orjson
 from graphql import OperationType
 
 from app.auth.principal import Principal
-from app.config import Settings
+from app.config import Settings, environment_name
 from app.errors import AppError, RateLimited, TookTooLong, Unauthenticated, Unavailable
 from app.observability import metrics
 from graphql_schema.answer import Answer, Operation
@@ -28,8 +28,9 @@ from graphql_schema.transport.request import from_payload
 from graphql_schema.transport.socket import DirectSocket, socket_of
 
 SUBPROTOCOL = "graphql-transport-ws"
-INIT_TIMEOUT_S = 10.0
 MAX_ID_CHARS = 200
+MESSAGES_A_TURN = 10
+MAX_MESSAGES_WITHOUT_KEY = 20
 MAX_REASON_BYTES = 123  # what a close frame can hold
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -93,6 +94,7 @@ class Connection:
         self._held = ExitStack()
         self._conversation: asyncio.Task[Any] | None = None
         self._ended: Closed | None = None
+        self._messages = 0
 
     async def run(self) -> None:
         self.socket.at_shutdown(lambda: self.end(Closed(Code.RESTART, "The server restarts; come back")))
@@ -121,14 +123,19 @@ class Connection:
 
     async def _converse(self) -> None:
         try:
-            async with asyncio.timeout(INIT_TIMEOUT_S):
+            async with asyncio.timeout(self._endpoint.settings.request_deadline_s):
                 while self._principal is None:
                     if not await self._next():
                         return
+                    self._messages += 1
+                    if self._messages > MAX_MESSAGES_WITHOUT_KEY:
+                        raise Closed(Code.TOO_MANY, "Too many messages before connection_init")
         except TimeoutError:
             raise Closed(Code.INIT_TIMEOUT, "Connection initialisation timeout") from None
         while await self._next():
-            pass
+            self._messages += 1
+            if self._messages % MESSAGES_A_TURN == 0:
+                await asyncio.sleep(0)  # messages that wait already come without a pause in which others have a turn
 
     def end(self, closed: Closed) -> None:
         """End the connection from outside its own task."""
@@ -174,6 +181,7 @@ class Connection:
         except (RateLimited, Unavailable) as error:
             raise Closed(Code.TRY_LATER, error.message) from None
         self._principal = principal
+        self.socket.authenticated()
         await self._send({"type": "websocket.send", "text": '{"type":"connection_ack"}'})
 
     async def _ping(self, message: dict[str, Any]) -> None:
@@ -234,7 +242,11 @@ class Connection:
             async with asyncio.timeout(timeout_s):
                 answer = await self._endpoint.executor.execute(operation, principal)
         except TimeoutError:
-            raise TookTooLong(f"The operation took longer than the {timeout_s:g} seconds that it may.") from None
+            raise TookTooLong(
+                f"The operation took longer than the {timeout_s:g} seconds that it may.",
+                maximum=timeout_s,
+                setting=environment_name("operation_timeout_s"),
+            ) from None
         if answer.status == 401:
             self._endpoint.authenticator.forget(principal)
             self.end(_dead_key())
@@ -319,7 +331,11 @@ def _dead_key() -> Closed:
 
 
 def _too_many(most: int) -> AppError:
-    return RateLimited(f"This socket has {most} operations open, which is the most that it may.", limit=most)
+    return RateLimited(
+        f"This socket has {most} operations open, which is the most that it may.",
+        limit=most,
+        setting=environment_name("max_operations_per_socket"),
+    )
 
 
 def _stop(operation: asyncio.Task[None] | Subscriber | None) -> None:

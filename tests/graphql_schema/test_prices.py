@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphql_schema.planner.plan import INTROSPECTION_COST, MUTATION_COST
+from graphql_schema.planner.filter_compiler import LONG_TEXT_COST, TEXT_COST
+from graphql_schema.planner.plan import MUTATION_COST
 from graphql_schema.transport.intake import REFUSED_POINTS
 from tests.fixtures.parley import Parley
 
@@ -43,7 +44,10 @@ async def test_bad_argument_in_a_subscription_is_refused_when_it_is_opened(parle
 @pytest.mark.parametrize(
     ("query", "cost"),
     [
-        ("{ __schema { queryType { name } } }", INTROSPECTION_COST),
+        ("{ __schema { queryType { name } } }", 1),
+        ("{ __schema { types { name kind description } } }", 36),
+        ("{ agents(first: 50, where: {name: {contains: \"y\"}}) { nodes { id } } }", 51 + TEXT_COST),
+        ("{ agents(first: 50, where: {personality: {contains: \"y\"}}) { nodes { id } }}", 51 + LONG_TEXT_COST),
         ("{ agents(first: 50) { nodes { id } } }", 51),
         ("{ agents(first: 0) { nodes { id } } }", REFUSED_POINTS),
         ("mutation { ...F ...G } fragment F on Mutation { a: pauseAgent(input: {agentId: \"x\"}) { __typename } } "

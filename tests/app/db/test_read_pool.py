@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import uuid4
 
 import pytest
 
 from app.db.read_pool import ReadPool
+from app.db.reader import STREAMS, Reader, reading_for
 
 
 class FakeConnection:
@@ -127,3 +129,52 @@ async def test_dropping_the_free_ones_leaves_room_for_new_ones() -> None:
 
     assert old.closed
     assert await pool.take() is not old
+
+
+async def take_as(pool: ReadPool, reader: Reader, count: int) -> list[FakeConnection]:
+    """As many of `count` connections as this reader gets without waiting."""
+    with reading_for(reader):
+        tasks = [asyncio.create_task(pool.take()) for _ in range(count)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    return [connection for connection in results if isinstance(connection, FakeConnection)]
+
+
+async def test_each_who_comes_finds_a_connection_however_greedy_the_others_are() -> None:
+    pool, teams = pool_of(10), [uuid4() for _ in range(3)]
+
+    taken = [len(await take_as(pool, Reader(team, "key"), 20)) for team in teams]
+
+    assert taken == [5, 3, 1]
+    assert len(await take_as(pool, Reader(uuid4(), "key"), 1)) == 1
+
+
+async def test_keys_of_a_team_and_its_streams_share_what_the_team_gets() -> None:
+    pool, team = pool_of(10), uuid4()
+
+    assert len(await take_as(pool, Reader(team, STREAMS, 3), 20)) == 3
+    assert len(await take_as(pool, Reader(team, "one"), 20)) == 4
+    assert len(await take_as(pool, Reader(team, "two"), 20)) == 0
+    assert len(await take_as(pool, Reader(uuid4(), "other"), 20)) == 2
+
+
+async def test_what_is_given_back_goes_to_each_team_in_turn() -> None:
+    pool, greedy, patient, served = pool_of(1), Reader(uuid4(), "key"), Reader(uuid4(), "key"), []
+    held = await pool.take()
+
+    async def read(reader: Reader, name: str) -> None:
+        with reading_for(reader):
+            connection = await pool.take()
+        served.append(name)
+        pool.give_back(connection)
+
+    readers = ((greedy, "greedy 1"), (greedy, "greedy 2"), (greedy, "greedy 3"), (patient, "patient"))
+    tasks = [asyncio.create_task(read(reader, name)) for reader, name in readers]
+    await asyncio.sleep(0)
+    pool.give_back(held)
+    await asyncio.gather(*tasks)
+
+    assert served == ["greedy 1", "patient", "greedy 2", "greedy 3"]

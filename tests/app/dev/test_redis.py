@@ -26,6 +26,12 @@ def test_it_comes_back_at_the_same_address_and_empty(own_valkey: EmbeddedValkey,
     client.close()
 
 
+def test_memory_is_bounded_and_what_has_a_lifetime_goes_first(own_valkey: EmbeddedValkey) -> None:
+    with redis.Redis.from_url(own_valkey.url(), decode_responses=True) as client:
+        assert client.config_get("maxmemory") == {"maxmemory": str(256 * 2**20)}
+        assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "volatile-lru"}
+
+
 def test_password_is_needed_and_kept_from_others(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
     stranger = redis.Redis.from_url("redis://" + own_valkey.url().partition("@")[2])
 

@@ -85,7 +85,7 @@ async def test_a_client_that_does_not_read_holds_the_reading_up(parley: Parley, 
     assert json.loads(lines[-1])["error"]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-@pytest.mark.parametrize("parley_settings", [{"statement_timeout_ms": 600_000}], indirect=True)
+@pytest.mark.parametrize("parley_settings", [{"read_timeout_ms": 600_000}], indirect=True)
 async def test_a_client_that_leaves_ends_the_statement(parley: Parley, exports: Exports) -> None:
     async with parley.transaction() as session:
         await session.execute(text("lock table agent in access exclusive mode"))

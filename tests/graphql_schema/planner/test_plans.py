@@ -137,7 +137,8 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
     async with graph_over(url, valkey.url(), seed, max_cost=100) as strict:
         error = await strict.refusal(NESTED)
 
-        assert error["extensions"] == {"code": "COST_LIMIT_EXCEEDED", "limit": "cost", "value": 181, "maximum": 100}
+        assert error["extensions"] == {"code": "COST_LIMIT_EXCEEDED", "limit": "cost", "value": 181, "maximum": 100,
+                                       "setting": "PARLEY_MAX_COST"}  # fmt: skip
         assert "181" in error["message"]
         assert strict.database.statements == 0
 
@@ -145,7 +146,7 @@ async def test_what_would_cost_too_much_is_refused_with_its_numbers(seeded: tupl
 async def test_a_statement_that_takes_too_long_is_a_typed_refusal(seeded: tuple[str, Seed], valkey: Any) -> None:
     url, seed = seeded
     text = "{ " + HEAVY % (HEAVY % (HEAVY % ("agents(first: 100) { nodes { id } }"))) + " }"
-    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150, max_cost=10**9) as hurried:
+    async with graph_over(url, valkey.url(), seed, read_timeout_ms=150, max_cost=10**9) as hurried:
         answer = await hurried.run(text)
 
         assert answer.status == 504
@@ -160,7 +161,7 @@ async def test_slow_groups_are_stopped_and_their_connection_is_free_again(
     groups = "groupedAggregates(groupBy: [TYPE, CREATED_AT_HOUR]) { groups { version { percentile(p: 0.5) } } }"
     many = " ".join(f"a{number}: agents {{ {groups} }}" for number in range(12))
     text = "{ " + HEAVY % (HEAVY % many) + " }"
-    async with graph_over(url, valkey.url(), seed, statement_timeout_ms=150, read_pool_size=1) as hurried:
+    async with graph_over(url, valkey.url(), seed, read_timeout_ms=150, read_pool_size=1) as hurried:
         backend = await hurried.database.fetchval("select pg_backend_pid()")
         for feeding in (False, True):
             answer = await hurried.run(text, feeding=feeding)
@@ -206,7 +207,7 @@ async def test_all_documents_together_keep_a_bounded_size_of_plans() -> None:
     cache, documents = PlanCache(most_chars=50_000), [{} for _ in range(100)]
 
     for number, plans in enumerate(documents):
-        cache.put(plans, number, SimpleNamespace(sql="x" * 9_000))
+        cache.put(plans, number, SimpleNamespace(size=9_000))
 
     kept = [number for number, plans in enumerate(documents) if plans]
     assert kept == [96, 97, 98, 99]
@@ -255,3 +256,15 @@ async def test_each_team_sees_its_own(graph: Graph, reference: Reference) -> Non
 
     for by in (graph.seed.admin, graph.seed.other):
         assert comparable(await graph.ask(text, by=by)) == comparable(reference.answer(text, {}, by))
+
+
+async def test_one_document_reads_nodes_of_whatever_type_its_variables_name(graph: Graph) -> None:
+    text = "query ($id: ID!, $ids: [ID!]!) { node(id: $id) { __typename id } nodes(ids: $ids) { __typename id } }"
+    ids = await graph.ask("{ team { id } agents(first: 1) { nodes { id } } }")
+    team, agent = ids["data"]["team"]["id"], ids["data"]["agents"]["nodes"][0]["id"]
+
+    for first, others in ((team, [agent]), (agent, [team, agent]), (agent, [agent]), (team, [agent, team])):
+        data = (await graph.ask(text, {"id": first, "ids": others}))["data"]
+
+        assert data["node"]["id"] == first
+        assert [node["id"] for node in data["nodes"]] == others

@@ -15,7 +15,7 @@ from app.clock import now
 from app.dev.redis import EmbeddedValkey
 from app.errors import RateLimited, Unauthenticated, Unavailable
 from graphql_schema.answer import refusal
-from graphql_schema.transport.authentication import Authenticator, _network
+from graphql_schema.transport.authentication import Authenticator, network_of
 from tests.fixtures.http import Endpoint, Serve
 from tests.fixtures.logs import logged
 
@@ -206,4 +206,4 @@ async def test_one_key_used_a_hundred_times_at_once_is_looked_up_once(
     ],
 )
 def test_an_address_stands_for_its_network(address: str, network: str) -> None:
-    assert _network(address) == network
+    assert network_of(address) == network

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from app.config import Settings
-from graphql_schema.transport.limits import document_problems, lexical_problem, variables_problem
+from graphql_schema.transport.limits import count_values, document_problems, lexical_problem
 
 DEFAULTS = Settings()
 DOUBLE = "fragment A on Q { ...B ...B } fragment B on Q { x: f @d ...C ...C } fragment C on Q { f }"
@@ -51,7 +51,13 @@ def test_refusal_says_limit_value_and_maximum() -> None:
     (error,) = document_problems(parse("{ a { b { c } } }"), Settings(max_depth=2))
 
     assert error.message == "This request has 3 levels of nested fields; at most 2 are allowed."
-    assert error.extensions == {"code": "LIMIT_EXCEEDED", "limit": "depth", "value": 3, "maximum": 2}
+    assert error.extensions == {
+        "code": "LIMIT_EXCEEDED",
+        "limit": "depth",
+        "value": 3,
+        "maximum": 2,
+        "setting": "PARLEY_MAX_DEPTH",
+    }
 
 
 def test_introspection_does_not_count_as_depth() -> None:
@@ -78,24 +84,26 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 def test_variables_may_nest_to_their_limit_and_no_deeper() -> None:
-    assert variables_problem({"a": 1, "b": "x", "c": None}, 1) is None
-    assert variables_problem(nested(24), 24) is None
-    assert variables_problem({"a": 1, **nested(25)}, 24).extensions == {  # type: ignore[union-attr]
+    assert count_values({"a": 1, "b": "x", "c": None}, 1) == 3
+    assert isinstance(count_values(nested(24), 24), int)
+    assert count_values({"a": 1, **nested(25)}, 24).extensions == {  # type: ignore[union-attr]
         "code": "LIMIT_EXCEEDED",
         "limit": "variablesDepth",
         "value": 25,
         "maximum": 24,
+        "setting": "PARLEY_MAX_VARIABLES_DEPTH",
     }
 
 
 @pytest.mark.parametrize("value", [[1] * 10_000, [[]] * 10_000, {str(i): i for i in range(10_000)}, [[1] * 101] * 100])
 def test_variables_hold_only_so_many_values(value: Any) -> None:
-    assert variables_problem({"a": value[:9_000] if isinstance(value, list) and len(value) > 9_000 else 1}, 24) is None
-    assert variables_problem({"a": value}, 24).extensions["limit"] == "variableValues"  # type: ignore[union-attr, index]
+    few = {"a": value[:9_000] if isinstance(value, list) and len(value) > 9_000 else 1}
+    assert isinstance(count_values(few, 24), int)
+    assert count_values({"a": value}, 24).extensions["limit"] == "variableValues"  # type: ignore[union-attr, index]
 
 
 def test_variables_deeper_than_the_stack_are_measured() -> None:
-    assert variables_problem(nested(50_000), 24) is not None
+    assert not isinstance(count_values(nested(50_000), 24), int)
 
 
 def test_lexical_limits_need_no_valid_document() -> None:

@@ -66,7 +66,13 @@ async def test_points_are_spent_and_then_refused(redis: Redis, clock: Clock) -> 
     clock.time += 45
     with pytest.raises(RateLimited) as refused:
         await one.spend(key, 1)
-    assert refused.value.details == {"limit": 10, "remaining": 0, "cost": 1, "retry_after_s": 16}
+    assert refused.value.details == {
+        "limit": 10,
+        "remaining": 0,
+        "cost": 1,
+        "setting": "PARLEY_RATE_LIMIT_POINTS",
+        "retry_after_s": 16,
+    }
     assert await one.spend(uuid4(), 10) == RateState(limit=10, remaining=0, reset_s=16)
 
 

@@ -12,7 +12,6 @@ from websockets.typing import Subprotocol
 
 from app.auth.roles import Role
 from app.config import Settings, load_settings
-from graphql_schema.transport import websocket
 from tests.fixtures.parley import Parley
 from tests.fixtures.streams import TEAM_EVENTS, Connect, SocketClient, Writer, connected
 
@@ -23,8 +22,9 @@ LARGEST = 20_000
 
 
 @pytest.fixture
-def parley_settings(database_url: str, redis_url: str) -> Settings:
+def parley_settings(request: pytest.FixtureRequest, database_url: str, redis_url: str) -> Settings:
     return load_settings(
+        **getattr(request, "param", {}),
         DATABASE_URL=database_url,
         REDIS_URL=redis_url,
         port=0,
@@ -87,20 +87,14 @@ async def test_only_the_one_subprotocol_is_spoken(parley: Parley) -> None:
             assert await socket.close_code() == 4406
 
 
-async def test_whoever_does_not_introduce_himself_is_sent_away(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(websocket, "INIT_TIMEOUT_S", 0.2)
-
+@pytest.mark.parametrize("parley_settings", [{"request_deadline_s": 0.2}], indirect=True)
+async def test_whoever_does_not_introduce_himself_is_sent_away(connect: Connect) -> None:
     async with connect(init=False) as socket:
         assert await socket.close_code() == 4408
 
 
-async def test_a_slow_stream_of_pings_does_not_put_off_the_introduction(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(websocket, "INIT_TIMEOUT_S", 0.4)
-
+@pytest.mark.parametrize("parley_settings", [{"request_deadline_s": 0.4}], indirect=True)
+async def test_a_slow_stream_of_pings_does_not_put_off_the_introduction(connect: Connect) -> None:
     async with connect(init=False) as socket:
         for _ in range(5):
             await socket.send({"type": "ping"})
@@ -192,7 +186,8 @@ async def test_no_more_operations_than_allowed(connect: Connect) -> None:
         await socket.send({"id": "0", "type": "complete"})
         after = await answer(socket, {"query": NAME})
 
-    assert (ending, errors[0]["extensions"]) == ("error", {"code": "RATE_LIMITED", "limit": OPERATIONS})
+    refusal = {"code": "RATE_LIMITED", "limit": OPERATIONS, "setting": "PARLEY_MAX_OPERATIONS_PER_SOCKET"}
+    assert (ending, errors[0]["extensions"]) == ("error", refusal)
     assert after == ({"data": {"team": {"slug": "home"}}}, "complete")
 
 
