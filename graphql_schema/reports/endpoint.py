@@ -39,6 +39,7 @@ class ReportEndpoint(Endpoint):
         principal = exchange.principal
         assert principal is not None
         principal.require(Permission.READ_TEAM)
+        await self._intake.require_unrestricted(principal)
         exchange.rate = await self._intake.spend(principal, POINTS)
         name, _, form = exchange.scope["path_params"]["file"].rpartition(".")
         if form not in FORMS:

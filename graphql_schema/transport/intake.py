@@ -71,6 +71,10 @@ class Intake:
         node = choose(document, request.operation_name)
         return Operation(document, node, node.name.value if node.name else None, request.variables)
 
+    async def require_unrestricted(self, principal: Principal) -> None:
+        """Raises UntrustedDocument for a role that may run only trusted documents."""
+        await self._persisted.require_unrestricted(principal)
+
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
         try:

@@ -62,6 +62,12 @@ class PersistedDocuments:
             return await self._by_id(document_id, principal)
         return await self._permitted(request.query, principal)
 
+    async def require_unrestricted(self, principal: Principal) -> None:
+        """Raises UntrustedDocument for a role that may run only trusted documents; for reads that have no document."""
+        restricted, _ = await self._trust(principal, [])
+        if restricted:
+            raise _untrusted(principal)
+
     async def remember(self, request: GraphQLRequest, principal: Principal) -> None:
         """Keep a query that came with its hash; called when it has been read, found valid and paid for."""
         if request.automatic and request.query is not None:
