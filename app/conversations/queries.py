@@ -85,6 +85,7 @@ async def require_message(
     if conversation_id is None and message_id is None:
         return
     row = await database.fetchrow(_NAMED, team_id, conversation_id, message_id)
+    assert row is not None
     if not row["has_conversation"]:
         raise NotFound("There is no such conversation in this team (conversationId).")
     if not row["has_message"]:

@@ -65,6 +65,7 @@ async def recall_memories(
         kinds=None if kinds is None or kinds is strawberry.UNSET else tuple(sorted(set(kinds))),
         subject=subject or None,
         of_every_user=reader is None and not subject,
+        reader=reader,
     )
     found = await services.library.search(view, text=text, limit=first)
     return [RecalledMemory.of(one) for one in found]

@@ -49,7 +49,9 @@ class ReportEndpoint(Endpoint):
         except InvalidInput as error:
             raise NotFound(error.message) from None
         async with self._services.transaction() as session:
-            written = await queries.read(session, team_id=principal.team_id, report_id=report_id)
+            written = await queries.read(
+                session, team_id=principal.team_id, report_id=report_id, agent_id=principal.agent_id
+            )
         kind, make = FORMS[form]
         await _send(exchange, f"{name}.{form}", kind, make(written).encode())
 
