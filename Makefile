@@ -42,7 +42,7 @@ bench: $(VENV)/dev.stamp ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Run the long form of the fault and property tests
-	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 tests/e2e tests/graphql_schema/streams tests/graphql_schema/planner tests/graphql_schema/messages/test_inbox_events.py tests/graphql_schema/exports/test_streaming.py $(ARGS)
+	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 tests/e2e tests/graphql_schema/streams tests/graphql_schema/planner tests/graphql_schema/messages/test_inbox_events.py tests/graphql_schema/exports/test_streaming.py tests/security/test_fuzz.py $(ARGS)
 	PARLEY_SOAK=1 $(BIN)/python -m pytest -n 1 --timeout 1800 -m hypothesis tests/app tests/graphql_schema/transport $(ARGS)
 
 lock: ## Resolve the lock files anew (needs uv)

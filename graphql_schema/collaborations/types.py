@@ -178,8 +178,8 @@ class CollaborationSession(Node):
         return JSON(session_trace(await _record(info, self["$id"])))
 
     @python(
-        "The session in lanes, one for each agent, ready to be drawn; at most 2,000 tasks. An agent's key gets those that "
-        "it may read by `tasks`.",
+        "The session in lanes, one for each agent, ready to be drawn; at most 2,000 tasks. An agent's key gets those "
+        "that it may read by `tasks`.",
         requires=("id",), cost=100,
     )  # fmt: skip
     async def timeline(self: Any, info: Info) -> CollaborationTimeline:

@@ -37,8 +37,8 @@ def _readable(row: Any) -> ColumnElement[bool]:
 @strawberry.type(
     description="Something that an agent, or the whole team, remembers. An agent's key sees that agent's own and the "
     "team's, and a user's profile only while it takes part in an open conversation with that user. What was made in a "
-    "conversation or consultation, and is not SHARED, is for the agents that take part in it. Expired ones are gone for "
-    "everybody."
+    "conversation or consultation, and is not SHARED, is for the agents that take part in it. Expired ones are gone "
+    "for everybody."
 )
 class Memory(Node):
     kind: models.MemoryKind = column("What kind of memory it is.", filter=True, group=True)

@@ -1,4 +1,5 @@
-"""Every root field is asked with generated values: refusals are fine, masked faults are not. `make soak` asks 20,000."""
+"""Every root field is asked with generated values: refusals are fine, masked faults are not. `make soak` asks 20,000
+times."""
 
 from __future__ import annotations
 
@@ -13,15 +14,10 @@ from typing import Any
 import asyncpg
 import pytest
 from graphql import (
-    GraphQLEnumType,
     GraphQLField,
-    GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLNonNull,
     get_named_type,
     is_leaf_type,
     is_required_argument,
-    is_required_input_field,
 )
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -33,7 +29,7 @@ from graphql_schema.schema import schema
 from tests.fixtures.desk import Desk
 from tests.fixtures.one_of_each import foreign_ids
 from tests.fixtures.parley import Parley
-from tests.fixtures.requests import RequestWriter, as_body, prefix_of, text_paths, with_text
+from tests.fixtures.requests import RequestWriter, as_body, plain_value, text_paths, with_text
 
 SOAKING = os.environ.get("PARLEY_SOAK") == "1"
 REQUESTS = 20_000 if SOAKING else 400
@@ -50,10 +46,6 @@ update team set trusted_only_roles = '[]', day_budget_usd = null, month_budget_u
     flags = '{"task_delegation": true, "collaboration": true, "agent_collaboration": true, "expert_gate": true}';
 update agent set status = 'active', archived_at = null;
 """
-PLAIN_SCALARS: dict[str, Any] = {
-    "String": "x", "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2099-01-01T00:00:00Z", "JSON": {},
-    "Cursor": "x", "Usd": 0.1, "Moment": "-P1D",
-}  # fmt: skip
 FUZZ = settings(
     max_examples=REQUESTS,
     deadline=None,
@@ -134,31 +126,15 @@ def with_null_characters(
     root: GraphQLField, verb: str, name: str, ids: list[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     plain = partial(plain_value, ids)
-    for given, argument in root.args.items():
+    for place, argument in root.args.items():
         for path in text_paths(argument.type):
-            needed = {one: of for one, of in root.args.items() if is_required_argument(of) or one == given}
+            needed = {one: of for one, of in root.args.items() if is_required_argument(of) or one == place}
             values = {one: plain(of.type, one) for one, of in needed.items()}
-            values[given] = with_text(argument.type, path, "a\0b", plain)
+            values[place] = with_text(argument.type, path, "a\0b", plain)
             declared = ", ".join(f"${one}: {of.type}" for one, of in needed.items())
             passed = ", ".join(f"{one}: ${one}" for one in needed)
             body = "" if is_leaf_type(get_named_type(root.type)) else "{ __typename }"
             yield f"{verb} ({declared}) {{ {name}({passed}) {body} }}", values
-
-
-def plain_value(ids: list[str], of: Any, name: str) -> Any:
-    """One that a careful client would send."""
-    if isinstance(of, GraphQLNonNull):
-        return plain_value(ids, of.of_type, name)
-    if isinstance(of, GraphQLList):
-        return [plain_value(ids, of.of_type, name)]
-    if isinstance(of, GraphQLInputObjectType):
-        needed = {key: one for key, one in of.fields.items() if is_required_input_field(one)}
-        return {key: plain_value(ids, one.type, key) for key, one in needed.items()}
-    if isinstance(of, GraphQLEnumType):
-        return next(iter(of.values))
-    if of.name == "ID":
-        return next((one for one in ids if one.rpartition("_")[0] == prefix_of(name)), ids[0])
-    return PLAIN_SCALARS[of.name]
 
 
 async def cursors_of(parley: Parley) -> list[str]:
