@@ -26,9 +26,9 @@ def conversations_of(team_id: Value, agent_id: Value) -> Select[Any]:
 
 def consultations_of(team_id: Value, agent_id: Value) -> Select[Any]:
     """The consultations in which the agent asks or answers."""
-    asked = table("consultation", *map(column, ("id", "team_id", "requester_id", "specialist_id"))).alias()
-    party = or_(asked.c.requester_id == agent_id, asked.c.specialist_id == agent_id)
-    return select(asked.c.id).where(asked.c.team_id == team_id, party)
+    consultation = table("consultation", *map(column, ("id", "team_id", "requester_id", "specialist_id"))).alias()
+    party = or_(consultation.c.requester_id == agent_id, consultation.c.specialist_id == agent_id)
+    return select(consultation.c.id).where(consultation.c.team_id == team_id, party)
 
 
 def in_audience(row: Row, *, team_id: Value, agent_id: Value) -> ColumnElement[bool]:
@@ -42,13 +42,13 @@ def in_audience(row: Row, *, team_id: Value, agent_id: Value) -> ColumnElement[b
 def is_quotable(row: Row) -> ColumnElement[bool]:
     """Whether later consultations of any agents may quote the row: it was made in no conversation, and in no
     consultation that was asked in a conversation or, since `redacts` marks such work, in another consultation."""
-    asked = table("consultation", *map(column, ("id", "asking_task_id"))).alias()
+    consultation = table("consultation", *map(column, ("id", "asking_task_id"))).alias()
     task = table("task", *map(column, ("id", "conversation_id", "redacts"))).alias()
     private = (
-        select(asked.c.id)
-        .join(task, task.c.id == asked.c.asking_task_id)
-        .where(asked.c.id == row.consultation_id)
+        select(consultation.c.id)
+        .join(task, task.c.id == consultation.c.asking_task_id)
+        .where(consultation.c.id == row.consultation_id)
         .where(or_(task.c.conversation_id.is_not(None), task.c.redacts.is_not(None)))
-        .correlate_except(asked, task)
+        .correlate_except(consultation, task)
     )
     return and_(row.conversation_id.is_(None), ~private.exists())

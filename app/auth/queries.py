@@ -54,8 +54,8 @@ async def require_active_agent(session: AsyncSession, principal: Principal) -> N
     """Raises Forbidden for the key of an agent that is paused or archived. Keys of people and programs always pass."""
     if principal.agent_id is None:
         return
-    named = {"team_id": principal.team_id, "agent_id": principal.agent_id}
-    name, status = (await session.execute(_AGENT, named)).one()
+    parameters = {"team_id": principal.team_id, "agent_id": principal.agent_id}
+    name, status = (await session.execute(_AGENT, parameters)).one()
     if status != "active":
-        instead = "Ask an operator to resume it." if status == "paused" else "Use another agent's key."
-        raise Forbidden(f"{name} is {status}, so its key can read but not write. {instead}")
+        advice = "Ask an operator to resume it." if status == "paused" else "Use another agent's key."
+        raise Forbidden(f"{name} is {status}, so its key can read but not write. {advice}")

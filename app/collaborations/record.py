@@ -80,7 +80,7 @@ def narrowed(record: Record, *, tasks: Collection[UUID], messages: Collection[UU
         tasks=kept,
         agents={agent_id: agent for agent_id, agent in record.agents.items() if agent_id in agents},
         calls={task_id: calls for task_id, calls in record.calls.items() if task_id in tasks},
-        needs={task_id: [one for one in needs if one in tasks] for task_id, needs in record.needs.items()},
+        needs={task_id: [need for need in needs if need in tasks] for task_id, needs in record.needs.items()},
         messages=[message for message in record.messages if message.id in messages],
         hidden=frozenset(task.id for task in record.tasks) - frozenset(tasks),
     )

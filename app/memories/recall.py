@@ -165,8 +165,8 @@ async def search(
     source: AsyncSession | Database, view: View, *, text: str, limit: int, meaning: Meaning | None
 ) -> Found:
     vector, embedder = (as_text(meaning.vector), meaning.embedder) if meaning is not None else (None, None)
-    meant = (vector, embedder, any_word(text), limit)
-    rows = await _rows(source, (*view.parameters, *meant, view.reader, view.quotable))
+    query = (vector, embedder, any_word(text), limit)
+    rows = await _rows(source, (*view.parameters, *query, view.reader, view.quotable))
     found = [
         Recalled(
             id=row["id"],

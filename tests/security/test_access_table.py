@@ -59,7 +59,9 @@ def test_page_has_every_permission_of_every_role() -> None:
         for role, cell in zip(roles, cells, strict=True)
     }
 
-    assert written == {(one, role): one in PERMISSIONS[role] for one in Permission for role in Role}
+    assert written == {
+        (permission, role): permission in PERMISSIONS[role] for permission in Permission for role in Role
+    }
 
 
 def test_page_has_every_type() -> None:
@@ -70,9 +72,9 @@ def test_page_has_every_type() -> None:
 
 
 def test_page_has_every_field_that_needs_more() -> None:
-    found = {f"{of.name}.{name}": plan.needs.name for of, name, plan in plans() if plan.needs is not None}
+    declared = {f"{of.name}.{name}": plan.needs.name for of, name, plan in plans() if plan.needs is not None}
 
-    assert found == NEEDS
+    assert declared == NEEDS
 
 
 def plans() -> Iterator[tuple[GraphQLObjectType, str, Any]]:
@@ -91,7 +93,9 @@ async def test_each_agent_reads_by_id_what_the_page_says(office: Office) -> None
     for slug in sorted(TEAM):
         read = await nodes(office, list(ids), office.secrets[slug])
         expected = {thing: slug in READERS[key] for thing, key in ids.items()}
-        assert {ids[thing]: thing in read for thing in ids} == {ids[one]: seen for one, seen in expected.items()}, slug
+        assert {ids[thing]: thing in read for thing in ids} == {ids[thing]: seen for thing, seen in expected.items()}, (
+            slug
+        )
     by_admin = await nodes(office, list(ids), office.parley.home.secrets[Role.ADMIN])
     assert by_admin == set(ids)
 
@@ -99,12 +103,12 @@ async def test_each_agent_reads_by_id_what_the_page_says(office: Office) -> None
 async def nodes(office: Office, ids: list[str], secret: str) -> set[str]:
     """Those of the ids that are answered; one at a time, because some kinds are refused altogether."""
     read = set()
-    for one in ids:
+    for thing in ids:
         answer = (
-            await office.parley.post("query ($id: ID!) { node(id: $id) { id } }", {"id": one}, secret=secret)
+            await office.parley.post("query ($id: ID!) { node(id: $id) { id } }", {"id": thing}, secret=secret)
         ).json()
         if (answer.get("data") or {}).get("node"):
-            read.add(one)
+            read.add(thing)
     return read
 
 
@@ -113,7 +117,7 @@ async def test_each_agent_comes_across_only_what_the_page_says(office: Office) -
     guards the walk itself: what it does not come across, it could not find with an agent either."""
     keys = office.secrets | {"admin": office.parley.home.secrets[Role.ADMIN]}
     for slug, secret in keys.items():
-        text = "\n".join([one async for one in everything(office, secret)])
+        text = "\n".join([part async for part in everything(office, secret)])
         expected = {word for word, readers in office.words.items() if slug in readers or slug == "admin"}
 
         assert {word for word in office.words if word in text} == expected, slug

@@ -91,12 +91,12 @@ async def fuzzed(parley: Parley) -> AsyncIterator[Fuzzed]:
 async def test_no_value_makes_a_masked_fault(fuzzed: Fuzzed, data: Any) -> None:
     verb, name = data.draw(st.sampled_from(FIELDS))
     own = {fuzzed.parley.home.agent_id} if name in ENDS_KEYS else set()
-    writer = RequestWriter(CORE, data.draw, [one for one in fuzzed.ids if one not in own], fuzzed.cursors)
+    writer = RequestWriter(CORE, data.draw, [thing for thing in fuzzed.ids if thing not in own], fuzzed.cursors)
     query, variables = writer.request(verb, name, ROOTS[verb].fields[name])  # type: ignore[union-attr]
     role = data.draw(st.sampled_from([Role.ADMIN, Role.ADMIN, Role.INTEGRATOR, Role.OPERATOR, Role.AGENT]))
     fuzzed.tried[verb, name] += 1
 
-    status, text = await asked(fuzzed.parley, verb, as_body(query, variables), role)
+    status, text = await send(fuzzed.parley, verb, as_body(query, variables), role)
 
     if name in STOPS_WORK:
         await start_work(fuzzed.parley)
@@ -111,7 +111,7 @@ async def test_a_null_character_in_any_text_is_refused_or_harmless(fuzzed: Fuzze
     for verb, name in FIELDS:
         for query, variables in with_null_characters(ROOTS[verb].fields[name], verb, name, fuzzed.ids):  # type: ignore[union-attr]
             for role in (Role.ADMIN, Role.AGENT):
-                status, text = await asked(fuzzed.parley, verb, as_body(query, variables), role)
+                status, text = await send(fuzzed.parley, verb, as_body(query, variables), role)
                 tried += 1
                 if status >= 500 or '"INTERNAL"' in text:
                     faults.append((role, query, variables))
@@ -128,11 +128,11 @@ def with_null_characters(
     plain = partial(plain_value, ids)
     for place, argument in root.args.items():
         for path in text_paths(argument.type):
-            needed = {one: of for one, of in root.args.items() if is_required_argument(of) or one == place}
-            values = {one: plain(of.type, one) for one, of in needed.items()}
+            needed = {key: of for key, of in root.args.items() if is_required_argument(of) or key == place}
+            values = {key: plain(of.type, key) for key, of in needed.items()}
             values[place] = with_text(argument.type, path, "a\0b", plain)
-            declared = ", ".join(f"${one}: {of.type}" for one, of in needed.items())
-            passed = ", ".join(f"{one}: ${one}" for one in needed)
+            declared = ", ".join(f"${key}: {of.type}" for key, of in needed.items())
+            passed = ", ".join(f"{key}: ${key}" for key in needed)
             body = "" if is_leaf_type(get_named_type(root.type)) else "{ __typename }"
             yield f"{verb} ({declared}) {{ {name}({passed}) {body} }}", values
 
@@ -142,8 +142,8 @@ async def cursors_of(parley: Parley) -> list[str]:
     places = "{ edges { cursor } }"
     read = await parley.run(f"{{ agents {places} tasks {places} memories {places} events(first: 3) {places} }}")
     logged = await parley.run("{ events(first: 3) { nodes { cursor } } }")
-    found = [edge["cursor"] for page in read.values() for edge in page["edges"]]
-    return [*found, *(event["cursor"] for event in logged["events"]["nodes"])]
+    cursors = [edge["cursor"] for page in read.values() for edge in page["edges"]]
+    return [*cursors, *(event["cursor"] for event in logged["events"]["nodes"])]
 
 
 async def start_work(parley: Parley) -> None:
@@ -152,7 +152,7 @@ async def start_work(parley: Parley) -> None:
     await connection.close()
 
 
-async def asked(parley: Parley, verb: str, body: bytes, role: Role) -> tuple[int, str]:
+async def send(parley: Parley, verb: str, body: bytes, role: Role) -> tuple[int, str]:
     """Of a stream the first item is enough: it is either refused or has caught up."""
     streams = verb == "subscription"
     accept = "text/event-stream" if streams else "application/graphql-response+json"

@@ -123,8 +123,12 @@ async def test_a_paused_agents_key_reads_and_writes_nothing(parley: Parley) -> N
 
     refused = [await answer_of(office, name) for name in mutations_of_agents()]
 
-    assert {one["__typename"] for one in refused} <= {"Forbidden", "InvalidInput"}, refused
-    paused = [one for one in refused if one["message"].startswith("Ada is paused, so its key can read but not write.")]
+    assert {answer["__typename"] for answer in refused} <= {"Forbidden", "InvalidInput"}, refused
+    paused = [
+        answer
+        for answer in refused
+        if answer["message"].startswith("Ada is paused, so its key can read but not write.")
+    ]
     assert len(paused) > len(refused) / 2
     assert await written(office) == before
     assert await parley.run("{ team { slug } }", secret=office.secrets["ada"]) == {"team": {"slug": "home"}}
@@ -143,7 +147,7 @@ async def answer_of(office: Office, name: str) -> dict[str, Any]:
     argument = field.args["input"].type
     variables = {"input": plain_value(list(office.things.values()), argument, "input")}
     payload: Any = get_named_type(field.type)
-    assert all(isinstance(one, GraphQLObjectType) for one in payload.types)
+    assert all(isinstance(member, GraphQLObjectType) for member in payload.types)
     document = (
         f"mutation ($input: {argument}) {{ {name}(input: $input) {{ __typename ... on Refusal {{ message }} }} }}"
     )
@@ -233,9 +237,13 @@ async def test_a_trace_leaves_out_what_its_reader_may_not_see(parley: Parley) ->
 
     read = {slug: await parley.run(whole, thing, secret=office.secrets[slug]) for slug in ("cid", "dan", "eve")}
 
-    messages = {slug: one["collaborationSession"] for slug, one in read.items()}
-    assert {slug: one["messages"]["totalCount"] for slug, one in messages.items()} == {"cid": 1, "dan": 1, "eve": 0}
-    assert {slug: str(one["trace"]).count("zebrachannel") for slug, one in messages.items()} == {
+    sessions = {slug: answer["collaborationSession"] for slug, answer in read.items()}
+    assert {slug: session["messages"]["totalCount"] for slug, session in sessions.items()} == {
+        "cid": 1,
+        "dan": 1,
+        "eve": 0,
+    }
+    assert {slug: str(session["trace"]).count("zebrachannel") for slug, session in sessions.items()} == {
         "cid": 1, "dan": 1, "eve": 0,
     }  # fmt: skip
     hidden = {"id": office.things["CollaborationSession", "a conversation"]}
