@@ -97,7 +97,9 @@ class Settings(BaseSettings):
         "all. `parley dev` allows all.",
     )
     trusted_proxies: str = Field(
-        "127.0.0.1", description="Comma-separated proxies whose X-Forwarded-For is believed; `*` believes all."
+        "",
+        description="Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted; `*` trusts "
+        "every peer. Empty: the header is ignored, and the peer's own address counts.",
     )
 
     pool_size: Positive = Field(20, description="Most database connections of one process for writes.")

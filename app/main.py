@@ -131,7 +131,7 @@ class Process:
             Route(EXPORT_PATH, exports),
             Route(REPORT_PATH, ReportEndpoint(self.services, self.intake, self.authenticator, self.settings)),
             *self.health.routes,
-            *metrics.routes,
+            *metrics.routes(),
             *pages,
         ]
 

@@ -26,7 +26,7 @@ from app.auth import at_once, idempotency
 from app.auth.at_once import Write
 from app.auth.idempotency import Call
 from app.auth.principal import Principal
-from app.auth.queries import require_live
+from app.auth.queries import require_active_agent, require_live
 from app.auth.roles import Permission
 from app.errors import AppError
 from app.events.log import Actor, own_cursor
@@ -179,6 +179,7 @@ async def _work(
             await require_live(session, principal.key_id)
         elif (kept := await idempotency.begin(session, call)) is not None:
             return payload.from_outcome(kept, principal)
+        await require_active_agent(session, principal)
         done = await function(Work(session, context, prepared), input)
         done.event_cursor = Cursor((await own_cursor(session, principal.team_id)).encode())
         if call is not None:

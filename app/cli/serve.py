@@ -51,7 +51,7 @@ def server_config(settings: Settings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         date_header=True,
-        proxy_headers=True,
+        proxy_headers=bool(settings.trusted_proxies.strip()),
         forwarded_allow_ips=settings.trusted_proxies,
         ws=websocket,
         ws_max_size=settings.max_body_bytes,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -38,7 +39,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """`tasks` are those of the stages and all that was delegated from them, first ones first."""
+    """`tasks` are those of the stages and all that was delegated from them, first ones first. `hidden` are the ids of
+    those that were left out because the reader may not see them."""
 
     session: Collaboration | None
     tasks: list[Task]
@@ -48,6 +50,11 @@ class Record:
     calls: dict[UUID, list[ToolCall]] = field(default_factory=dict)
     needs: dict[UUID, list[UUID]] = field(default_factory=dict)
     messages: list[Said] = field(default_factory=list)
+    hidden: frozenset[UUID] = frozenset()
+
+    def task_name(self, task_id: UUID | None) -> str | None:
+        """The task's global id; None without one, and for one that the reader may not see."""
+        return None if task_id is None or task_id in self.hidden else to_global(Prefix.TASK, task_id)
 
     def stage_of(self, task: Task) -> CollaborationStage | None:
         return next((stage for stage in self.stages if stage.task_id == task.id), None)
@@ -60,6 +67,23 @@ class Record:
         """The call that delegated it."""
         made = (call for calls in self.calls.values() for call in calls)
         return next((call for call in made if call.created_task_id == task.id), None)
+
+
+def narrowed(record: Record, *, tasks: Collection[UUID], messages: Collection[UUID]) -> Record:
+    """The record without the tasks and messages that a reader may not see, and without links to them."""
+    kept = [task for task in record.tasks if task.id in tasks]
+    lead_id = record.session.lead_id if record.session else None
+    agents = {lead_id, *(task.assignee_id for task in kept), *(seat.agent_id for seat in record.seats)}
+    agents |= {stage.agent_id for stage in record.stages}
+    return replace(
+        record,
+        tasks=kept,
+        agents={agent_id: agent for agent_id, agent in record.agents.items() if agent_id in agents},
+        calls={task_id: calls for task_id, calls in record.calls.items() if task_id in tasks},
+        needs={task_id: [need for need in needs if need in tasks] for task_id, needs in record.needs.items()},
+        messages=[message for message in record.messages if message.id in messages],
+        hidden=frozenset(task.id for task in record.tasks) - frozenset(tasks),
+    )
 
 
 async def read_session(session: AsyncSession, *, team_id: UUID, collaboration_id: UUID) -> Record:

@@ -48,7 +48,7 @@ def session_trace(record: Record) -> dict[str, Any]:
         "status": row.status.value,
         "error": row.error_message,
         "output": _cut(row.result),
-        "tool_calls": [_stage_call(stage) for stage in record.stages],
+        "tool_calls": [_stage_call(record, stage) for stage in record.stages],
         "collaboration": {
             "mode": "multi_agent",
             "pattern": _PATTERNS.get(row.pattern, row.pattern.value),
@@ -77,7 +77,7 @@ def task_trace(record: Record) -> dict[str, Any]:
         "status": _status(task),
         "error": task.error_message,
         "output": _cut(task.result),
-        "tool_calls": [_call(call) for call in record.calls.get(task.id, ())],
+        "tool_calls": [_call(record, call) for call in record.calls.get(task.id, ())],
         "collaboration": {
             "mode": "multi_agent" if below else "single",
             "pattern": "master_worker",
@@ -100,7 +100,7 @@ def _agent(record: Record, agent_id: UUID) -> dict[str, Any]:
 
 def _sub_session(record: Record, task: Task, session: str) -> dict[str, Any]:
     stage, cause = record.stage_of(task), record.cause_of(task)
-    above = to_global(Prefix.TASK, task.parent_id) if task.parent_id else session
+    above = record.task_name(task.parent_id) or session
     caller = to_global(Prefix.TOOL_CALL, cause.id) if cause else None
     return {
         "sub_session_id": to_global(Prefix.TASK, task.id),
@@ -115,7 +115,7 @@ def _sub_session(record: Record, task: Task, session: str) -> dict[str, Any]:
         "started_at": moment(task.started_at or task.created_at),
         "completed_at": moment(task.finished_at),
         "status": _status(task),
-        "tool_calls": [_call(call) for call in record.calls.get(task.id, ())],
+        "tool_calls": [_call(record, call) for call in record.calls.get(task.id, ())],
         "output": _output(task),
         "triggered_by_call_id": to_global(Prefix.STAGE, stage.id) if stage else caller or above,
     }
@@ -133,7 +133,7 @@ def _output(task: Task) -> dict[str, Any] | None:
     return {"summary": _cut(said), "status": _status(task)} if said else None
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(record: Record, call: ToolCall) -> dict[str, Any]:
     return {
         "call_id": to_global(Prefix.TOOL_CALL, call.id),
         "tool_name": call.name,
@@ -142,11 +142,11 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "error": _cut(call.error),
         "started_at": moment(call.started_at),
         "completed_at": moment(call.ended_at),
-        "sub_session_id": to_global(Prefix.TASK, call.created_task_id) if call.created_task_id else None,
+        "sub_session_id": record.task_name(call.created_task_id),
     }
 
 
-def _stage_call(stage: CollaborationStage) -> dict[str, Any]:
+def _stage_call(record: Record, stage: CollaborationStage) -> dict[str, Any]:
     return {
         "call_id": to_global(Prefix.STAGE, stage.id),
         "tool_name": "Task",
@@ -155,7 +155,7 @@ def _stage_call(stage: CollaborationStage) -> dict[str, Any]:
         "error": _cut(stage.error_message),
         "started_at": moment(stage.started_at),
         "completed_at": moment(stage.ended_at),
-        "sub_session_id": to_global(Prefix.TASK, stage.task_id) if stage.task_id else None,
+        "sub_session_id": record.task_name(stage.task_id),
     }
 
 
@@ -170,7 +170,7 @@ def _conversation(record: Record, lead: dict[str, Any]) -> list[dict[str, Any]]:
             "to_agent": lead,
             "message_type": _MESSAGES.get(said.type, "feedback"),
             "content": {"body": said.body},
-            "related_task_id": to_global(Prefix.TASK, said.task_id) if said.task_id else None,
+            "related_task_id": record.task_name(said.task_id),
         }
         for said in record.messages
     ]
@@ -181,7 +181,7 @@ def _messages(record: Record, stage: CollaborationStage, lead: dict[str, Any]) -
     """What a stage says between agents: the request, and the answer once there is one."""
     reviewing = stage.kind is StageKind.REVIEW
     agent, name = _agent(record, stage.agent_id), to_global(Prefix.STAGE, stage.id)
-    task = to_global(Prefix.TASK, stage.task_id) if stage.task_id else None
+    task = record.task_name(stage.task_id)
     asked = {
         "message_id": f"{name}-request",
         "timestamp": moment(stage.started_at),

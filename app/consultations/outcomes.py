@@ -101,7 +101,8 @@ async def resolve_loops(session: AsyncSession, row: Consultation, how: LoopResol
 async def remember(
     session: AsyncSession, row: Consultation, *, answered_by: str, importance: float = memories.USUAL_IMPORTANCE
 ) -> None:
-    """For the whole team, in the place of what was remembered before. A full memory is no reason to lose an answer."""
+    """Replaces what was remembered before. The two agents recall it, and later consultations quote it unless it was
+    asked in a conversation. A full memory is no reason to lose an answer."""
     requester = await session.scalar(select(Agent.name).where(Agent.id == row.requester_id))
     said = await queries.exchanges(session, row.id)
     text = wording.remembered(row, said, requester=requester or "", specialist=answered_by)
@@ -113,7 +114,7 @@ async def remember(
                 team_id=row.team_id,
                 kind=MemoryKind.PROCEDURAL,
                 text=text,
-                source=Source(row.task_id),
+                source=Source(row.task_id, consultation_id=row.id),
                 actor=SYSTEM,
                 importance=importance,
             )

@@ -95,7 +95,7 @@ class Consulting:
         """Of the team's own shelf only: what agents keep for themselves stays with them."""
         calibration = await self._calibration()
         kinds = (MemoryKind.SHARED, MemoryKind.PROCEDURAL)
-        view = View(team_id, (team_id,), kinds)
+        view = View(team_id, (team_id,), kinds, quotable=True)
         memories = await self.library.search(view, text=text, limit=_LOOKED_AT)
         near = [one for one in memories if _belongs(one, text, calibration)]
         of_consultations = await queries.remembered_as(self.database, team_id, [one.id for one in near])

@@ -35,6 +35,14 @@ select exists (
 """
 
 
+_NAMED = """
+select $2::uuid is null or exists (select from conversation where team_id = $1 and id = $2) as has_conversation,
+    $3::uuid is null or exists (
+        select from message where team_id = $1 and id = $3 and ($2::uuid is null or conversation_id = $2)
+    ) as has_message
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     primary_agent_id: UUID
@@ -68,3 +76,17 @@ async def require_speaking_with(database: Database, *, team_id: UUID, agent_id: 
         raise Forbidden(
             "An agent knows and tells of a user only while it takes part in an open conversation with them."
         )
+
+
+async def require_message(
+    database: Database, *, team_id: UUID, conversation_id: UUID | None, message_id: UUID | None
+) -> None:
+    """Raises NotFound unless the team has what is named, and the message belongs to the conversation."""
+    if conversation_id is None and message_id is None:
+        return
+    row = await database.fetchrow(_NAMED, team_id, conversation_id, message_id)
+    assert row is not None
+    if not row["has_conversation"]:
+        raise NotFound("There is no such conversation in this team (conversationId).")
+    if not row["has_message"]:
+        raise NotFound("There is no such message in this team, or not in that conversation (messageId).")

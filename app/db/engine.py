@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from app.config import Settings, environment_name
 from app.db.read_pool import ReadPool
-from app.errors import ConfigurationError, Unavailable
+from app.errors import ConfigurationError, InvalidInput, Unavailable
 
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_TIMEOUT_S = 5.0
@@ -25,6 +25,9 @@ AWAY = (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
         asyncpg.InternalClientError)  # fmt: skip
 _IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _IN_THE_WAY_MESSAGE = "Others changed the same at this moment, and nothing was done. Try again."
+# Services check their texts and name the field. This is for one that was forgotten.
+_UNSTORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
+_UNSTORABLE_MESSAGE = "A text has a character that cannot be stored, such as a null character. Remove it and try again."
 _AWAY_MESSAGE = "The database does not answer. The server reconnects by itself; try again in a few seconds."
 
 
@@ -123,6 +126,8 @@ class Database:
                     maximum=self._settings.read_pool_size,
                     setting=environment_name("read_pool_size"),
                 ) from None
+            except _UNSTORABLE:
+                raise InvalidInput(_UNSTORABLE_MESSAGE) from None
             except AWAY as error:
                 if last_try:
                     raise Unavailable(_AWAY_MESSAGE) from error
@@ -166,9 +171,12 @@ async def available() -> AsyncIterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise Unavailable(_AWAY_MESSAGE) from error
     except DBAPIError as error:
-        if isinstance(error.orig.__cause__ if error.orig else None, _IN_THE_WAY):
+        cause = error.orig.__cause__ if error.orig else None
+        if isinstance(cause, _UNSTORABLE):
+            raise InvalidInput(_UNSTORABLE_MESSAGE) from error
+        if isinstance(cause, _IN_THE_WAY):
             raise Unavailable(_IN_THE_WAY_MESSAGE) from error
-        if error.connection_invalidated or isinstance(error.orig.__cause__ if error.orig else None, AWAY):
+        if error.connection_invalidated or isinstance(cause, AWAY):
             raise Unavailable(_AWAY_MESSAGE) from error
         raise
     except _IN_THE_WAY as error:

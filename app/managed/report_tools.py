@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.spec import Strict
+from app.consultations import queries as consultations
 from app.errors import Conflict, NotFound
 from app.ids import Prefix, from_global, to_global
 from app.managed.task_tools import MOST_WAIT_S, find_colleague
@@ -52,6 +53,7 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> D
     if root is TaskPurpose.REPORT:
         raise Conflict("This work is for a report, and asks for no further one. Delegate a task instead.")
     colleague = await find_colleague(session, task, asked.agent)
+    consultation = await consultations.asked_from(session, task.team_id, task.root_id)
     made = await service.request(
         session,
         team_id=task.team_id,
@@ -62,6 +64,9 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> D
             on_behalf_of=task.on_behalf_of,
             tools=task.allowed_tools,
             agents=task.allowed_agents,
+            conversation_id=task.conversation_id,
+            consultation_id=consultation.id if consultation else None,
+            redacts=task.redacts,
         ),
         settings=desk.settings,
         actor=desk.run.actor,

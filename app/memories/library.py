@@ -53,7 +53,7 @@ class Library:
 
     async def search(self, view: View, *, text: str, limit: int) -> list[Recalled]:
         text = text[:MAX_QUERY]
-        stamp = await self._database.fetchrow(VERSION, view.team_id, view.parameters[1])
+        stamp = await self._database.fetchrow(VERSION, view.team_id, view.parameters[1], view.reader)
         if stamp is None or not stamp["version"]:  # nobody in view ever remembered anything
             return []
         key = self._key(view, text, limit)
@@ -134,7 +134,7 @@ class Library:
         return bool(rows)
 
     def _key(self, view: View, text: str, limit: int) -> str:
-        asked = (self._embedder.name, text, limit, *view.parameters[2:])
+        asked = (self._embedder.name, text, limit, *view.parameters[2:], str(view.reader), view.quotable)
         digest = hashlib.sha256(orjson.dumps(asked)).hexdigest()
         owners = "all" if view.owners is None else ".".join(one.hex for one in view.owners)
         return f"parley:recall:{view.team_id.hex}:{owners}:{digest}"

@@ -31,7 +31,8 @@ class MemoryKind(StrEnum):
 class Memory(Identified, Timestamped, Base):
     """No `agent_id` means that it is the team's. `confidence` and `reason` are there where nobody said the kind.
 
-    Without an embedding, or with one of another embedder, it is found by its words.
+    Without an embedding, or with one of another embedder, it is found by its words. `conversation_id` and
+    `consultation_id` are where it was learned, and limit who reads it: see `audience`.
     """
 
     __tablename__ = "memory"
@@ -41,6 +42,7 @@ class Memory(Identified, Timestamped, Base):
         team_link("learned_by_id", "agent"),
         team_link("task_id", "task"),
         team_link("conversation_id", "conversation"),
+        team_link("consultation_id", "consultation"),
         CheckConstraint("kind <> 'private' or agent_id is not null", name="owner"),
         CheckConstraint("kind not in ('shared', 'user_profile') or agent_id is null", name="of_the_team"),
         CheckConstraint("(kind = 'user_profile') = (subject is not null)", name="subject"),
@@ -64,6 +66,7 @@ class Memory(Identified, Timestamped, Base):
     learned_by_id: Mapped[UUID | None]
     task_id: Mapped[UUID | None]
     conversation_id: Mapped[UUID | None]
+    consultation_id: Mapped[UUID | None]
     embedding: Mapped[Any | None] = mapped_column(VECTOR(DIMENSIONS))
     embedder: Mapped[str | None] = mapped_column(String(120))
     importance: Mapped[float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,6 +40,7 @@ class Source:
 
     task_id: UUID | None = None
     conversation_id: UUID | None = None
+    consultation_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,12 @@ async def remember(
     await _check_expiry(session, expires_at)
     owner_id = None if kind in OF_THE_TEAM else agent_id
     await shelves.turn(session, team_id=team_id, owners=[owner_id or team_id])
-    memory = await _known(session, team_id, owner_id or team_id, kind, subject, text)
+    text_hash = _text_hash(text, kind, owner_id, source)
+    memory = await _known(session, team_id, owner_id or team_id, kind, subject, text_hash)
     merged = memory is not None
     if memory is None:
         await _make_room(session, team_id, owner_id, kind)
-        memory = Memory(team_id=team_id, kind=kind, agent_id=owner_id, subject=subject, text=text)
+        memory = Memory(team_id=team_id, kind=kind, agent_id=owner_id, subject=subject, text=text, text_hash=text_hash)
         _fill(memory, agent_id, source, importance, expires_at, found)
         session.add(memory)
     else:
@@ -147,7 +150,8 @@ async def _check_named(session: AsyncSession, team_id: UUID, agent_id: UUID | No
             raise NotFound("There is no such agent in this team.")
         if agent.status is AgentStatus.ARCHIVED:
             raise Conflict(f"{agent.name} is archived and learns nothing new.")
-    for table, named in (("task", source and source.task_id), ("conversation", source and source.conversation_id)):
+    for table in ("task", "conversation", "consultation"):
+        named = getattr(source, f"{table}_id", None)
         known = sql(f"select exists (select from {table} where team_id = :team and id = :named)")
         if named is not None and not await session.scalar(known, {"team": team_id, "named": named}):
             raise NotFound(f"There is no such {table} in this team.")
@@ -167,8 +171,18 @@ async def _check_expiry(session: AsyncSession, expires_at: datetime | None) -> N
         raise InvalidInput.of("expiresAt", "lies in the past")
 
 
+def _text_hash(text: str, kind: MemoryKind, owner_id: UUID | None, source: Source | None) -> bytes:
+    """What is limited to an audience is merged only with what has the same one."""
+    plain = fingerprint(text)
+    places = (source.conversation_id, source.consultation_id) if source else ()
+    audience = b"".join(place.bytes for place in places if place is not None)
+    if owner_id is not None or kind in OF_THE_TEAM or not audience:
+        return plain
+    return hashlib.sha256(plain + audience).digest()
+
+
 async def _known(
-    session: AsyncSession, team_id: UUID, owner_id: UUID, kind: MemoryKind, subject: str | None, text: str
+    session: AsyncSession, team_id: UUID, owner_id: UUID, kind: MemoryKind, subject: str | None, text_hash: bytes
 ) -> Memory | None:
     """The shelf is held, so that of two who tell the same at once the second finds the first's. Expired is unknown."""
     same = (
@@ -176,7 +190,7 @@ async def _known(
         & (Memory.owner_id == owner_id)
         & (Memory.kind == kind)
         & Memory.subject.is_not_distinct_from(subject)
-        & (Memory.text_hash == fingerprint(text))
+        & (Memory.text_hash == text_hash)
     )
     await session.execute(delete(Memory).where(same, Memory.expires_at <= func.now()))
     return await session.scalar(select(Memory).where(same).execution_options(populate_existing=True))
@@ -211,10 +225,10 @@ def _fill(
     expires_at: datetime | None,
     found: Classified | None,
 ) -> None:
-    memory.text_hash = fingerprint(memory.text)
     memory.learned_by_id, memory.importance, memory.expires_at = learned_by_id, importance, expires_at
     if source is not None:
         memory.task_id, memory.conversation_id = source.task_id, source.conversation_id
+        memory.consultation_id = source.consultation_id
     if found is not None:
         memory.confidence, memory.reason = found.confidence, found.reason
 

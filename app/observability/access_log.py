@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import orjson
 
 from app.config import LogFormat, Settings
+from app.observability.logging import printable
 
 
 class AccessLog:
@@ -25,5 +26,5 @@ class AccessLog:
                     "status": status, "ms": ms, **facts}  # fmt: skip
             sys.stderr.write(orjson.dumps(line, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE).decode())
         else:
-            said = " ".join(str(fact) for fact in facts.values() if fact)
-            sys.stderr.write(f"{at:%H:%M:%S} {status} {ms:7.1f} ms  {said}  {request_id}\n")
+            details = printable(" ".join(str(fact) for fact in facts.values() if fact))
+            sys.stderr.write(f"{at:%H:%M:%S} {status} {ms:7.1f} ms  {details}  {printable(request_id)}\n")

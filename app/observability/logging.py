@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
+import unicodedata
 from typing import Any, TextIO
 
 import orjson
@@ -14,6 +16,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from app.config import LogFormat, Settings
 
 _SECRETS = re.compile(r"(parley_[0-9A-Za-z]{6})[0-9A-Za-z]{10,}|(://[^:/@\s\"]*:)[^@/\s\"]+(?=@)")
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories: control, format, surrogate, line separators
 # Libraries that say at each step what we say once, or log what a client sent.
 _QUIET = {
     "uvicorn.access": logging.ERROR,
@@ -58,10 +61,33 @@ def without_secrets(text: str) -> str:
 
 def _renderers(form: LogFormat) -> list[Processor]:
     if form is LogFormat.CONSOLE:
-        # A traceback with local variables, as rich would print it, shows keys and headers.
-        plain = structlog.dev.plain_traceback
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain), _scrub]
+        console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_write_traceback)
+        return [_escape_event, console, _scrub]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps), _scrub]
+
+
+def printable(text: str) -> str:
+    """The text with control and format characters escaped: nobody can forge a line or steer the reader's terminal."""
+    if text.isprintable():
+        return text
+    return "".join(_escape(char) if unicodedata.category(char) in _UNPRINTABLE else char for char in text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def _escape_event(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Lists and other values are shown by their repr, which escapes already."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _write_traceback(stream: TextIO, exception: Any) -> None:
+    """Without local variables, which may hold keys. The margin marks lines that an exception's text brought along."""
+    plain = io.StringIO()
+    structlog.dev.plain_traceback(plain, exception)
+    lines = plain.getvalue().rstrip("\n").split("\n")
+    stream.write("\n".join(f"  | {printable(line)}" for line in lines))
 
 
 def _dumps(event: EventDict, **options: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
@@ -71,8 +72,24 @@ def _labelled(transport: str, operation: str, outcome: str) -> tuple[Counter, Hi
     return REQUESTS.labels(transport, operation, outcome), LATENCY.labels(transport, operation)
 
 
-async def _metrics(request: Request) -> Response:
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+class LatestMetrics:
+    """Renders the metrics at most once in FRESH_SECONDS. Anyone who reaches the port may ask, as often as they like."""
+
+    FRESH_SECONDS = 1.0
+
+    def __init__(self) -> None:
+        self._body, self._rendered_at = b"", float("-inf")
+
+    def body(self, now: float) -> bytes:
+        if now - self._rendered_at >= self.FRESH_SECONDS:
+            self._body, self._rendered_at = generate_latest(), now
+        return self._body
 
 
-routes = [Route("/metrics", _metrics)]
+def routes() -> list[Route]:
+    latest = LatestMetrics()
+
+    async def serve(request: Request) -> Response:
+        return Response(latest.body(time.monotonic()), media_type=CONTENT_TYPE_LATEST)
+
+    return [Route("/metrics", serve)]

@@ -56,7 +56,8 @@ class SectionKind(StrEnum):
 class Report(Identified, Timestamped, Base):
     """One request, and what came of it. `sections` are what must be there; `problems` say why it is not valid.
 
-    `memory_id` is no link: what is remembered may be forgotten.
+    `memory_id` is no link: what is remembered may be forgotten. `conversation_id` and `consultation_id` are what it was
+    asked in; agents that take no part there do not read it.
     """
 
     __tablename__ = "report"
@@ -67,6 +68,8 @@ class Report(Identified, Timestamped, Base):
         team_link("task_id", "task"),
         team_link("repair_task_id", "task"),
         team_link("decision_id", "routing_decision"),
+        team_link("conversation_id", "conversation"),
+        team_link("consultation_id", "consultation"),
         CheckConstraint("(status in ('valid', 'invalid', 'failed')) = (finished_at is not null)", name="finished"),
         CheckConstraint(f"max_sections between 1 and {MAX_SECTIONS}", name="max_sections"),
         CheckConstraint("status <> 'repairing' or repair_task_id is not null", name="repair"),
@@ -91,6 +94,8 @@ class Report(Identified, Timestamped, Base):
     repair_task_id: Mapped[UUID | None]
     decision_id: Mapped[UUID | None]
     memory_id: Mapped[UUID | None]
+    conversation_id: Mapped[UUID | None]
+    consultation_id: Mapped[UUID | None]
     status: Mapped[ReportStatus] = mapped_column(text_enum(ReportStatus))
     missing_sections: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
     problems: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")

@@ -15,6 +15,7 @@ from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
+from app.redaction import Redaction
 from app.reports.effort import tier_of
 from app.reports.models import OPEN, Report, ReportStatus
 from app.reports.narration import tell
@@ -36,7 +37,8 @@ MOST_SECONDS = 600
 @dataclass(frozen=True, slots=True)
 class Ordered:
     """Who writes it, and who asks. `decision_id` is why it is this agent, where routing chose it. `tools` and `agents`
-    are all that the task may use and ask from which it is asked for; None: no limit."""
+    are all that the task may use and ask from which it is asked for; None: no limit. `conversation_id` and
+    `consultation_id` are what that task works for, and `redacts` what is taken out of its texts."""
 
     assignee_id: UUID
     requester_id: UUID | None = None
@@ -44,6 +46,9 @@ class Ordered:
     decision_id: UUID | None = None
     tools: Collection[str] | None = None
     agents: Collection[UUID] | None = None
+    conversation_id: UUID | None = None
+    consultation_id: UUID | None = None
+    redacts: Redaction | None = None
 
 
 async def request(
@@ -61,8 +66,16 @@ async def request(
     if order.requester_id is not None:
         await _refuse_one_more(session, order.requester_id)
     on_behalf_of = order.on_behalf_of or actor.name
-    wanted = Assignment(TaskPurpose.REPORT, _task(spec, order), order.assignee_id, on_behalf_of, agents=order.agents)
-    task = await assign(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
+    assignment = Assignment(
+        TaskPurpose.REPORT,
+        _task(spec, order),
+        order.assignee_id,
+        on_behalf_of,
+        agents=order.agents,
+        conversation_id=order.conversation_id,
+        redacts=order.redacts,
+    )
+    task = await assign(session, team_id=team_id, wanted=assignment, settings=settings, actor=actor)
     report = _row(team_id, spec, order)
     report.task_id, report.on_behalf_of = task.id, on_behalf_of
     session.add(report)
@@ -106,6 +119,8 @@ def _row(team_id: UUID, spec: ReportSpec, order: Ordered) -> Report:
         assignee_id=order.assignee_id,
         requester_id=order.requester_id,
         decision_id=order.decision_id,
+        conversation_id=order.conversation_id,
+        consultation_id=order.consultation_id,
         status=ReportStatus.WORKING,
         missing_sections=[],
         problems=[],

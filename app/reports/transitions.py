@@ -135,6 +135,8 @@ async def _repair(session: AsyncSession, report: Report, first: Task, settings: 
         first.assignee_id,
         report.on_behalf_of,
         agents=first.allowed_agents,
+        conversation_id=first.conversation_id,
+        redacts=first.redacts,
     )
     try:
         async with session.begin_nested():
@@ -165,7 +167,7 @@ def _again(report: Report, first: Task, cap: Decimal | None) -> TaskSpec:
 
 
 async def _remember(session: AsyncSession, report: Report, task: Task, verdict: Verdict) -> None:
-    """For the whole team. A full memory is no reason to lose a report."""
+    """For those who may read the report. A full memory is no reason to lose a report."""
     text = wording.remembered(report.title, TEMPLATES[report.type], verdict.parts)
     try:
         async with session.begin_nested():
@@ -174,7 +176,7 @@ async def _remember(session: AsyncSession, report: Report, task: Task, verdict: 
                 team_id=report.team_id,
                 kind=MemoryKind.PROCEDURAL,
                 text=text,
-                source=Source(task.id),
+                source=Source(task.id, report.conversation_id, report.consultation_id),
                 actor=SYSTEM,
             )
     except AppError as refused:

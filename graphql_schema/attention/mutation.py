@@ -7,7 +7,6 @@ from uuid import UUID
 
 import strawberry
 
-from app.attention import service as attention
 from app.attention.models import MAX_ANSWER, MAX_DETAIL, MAX_OPTION, MAX_OPTIONS, MAX_PERSON, AttentionKind
 from app.attention.service import MAX_NOTE, Subject
 from app.auth.roles import Permission, Role
@@ -15,7 +14,7 @@ from app.conversations.locks import lock_conversation
 from app.errors import InvalidInput, check_text
 from app.events.log import Actor
 from app.ids import Prefix, from_global
-from app.interventions import answering
+from app.interventions import answering, assigning
 from app.interventions.answering import Answer
 from app.tasks import questions
 from app.tasks.questions import DEADLINE_S, MAX_QUESTION, MOST_QUESTIONS, QuestionSpec
@@ -183,12 +182,13 @@ async def answer_attention(work: Work, input: AnswerAttentionInput) -> Attention
     refusals=(NotFound, AlreadyAnswered),
 )
 async def assign_attention(work: Work, input: AssignAttentionInput) -> AttentionPayload:
-    item = await attention.assign(
+    item = await assigning.assign(
         work.session,
         team_id=work.team_id,
         item_id=_item(input.attention_id),
         assignee=input.assignee,
         note=input.note,
+        settings=work.context.services.settings,
         actor=person(work, input.person),
     )
     return AttentionPayload(attention_item=item.id)  # type: ignore[arg-type]

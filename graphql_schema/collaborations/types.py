@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import strawberry
 from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.auth.principal import Principal
 from app.auth.roles import Permission
 from app.collaborations import models
-from app.collaborations.record import Record, read_session
+from app.collaborations.record import Record, narrowed, read_session
 from app.collaborations.spec import MOST_PARTICIPANTS
 from app.collaborations.timeline import timeline_of
 from app.collaborations.trace import session_trace
 from app.ids import Prefix
+from app.messages.models import AgentMessage
 from app.tasks.models import Task
 from graphql_schema.collaborations.timeline import CollaborationTimeline, shown
 from graphql_schema.context import Info
+from graphql_schema.conversations.reach import readable_of_session, readable_session, readable_task
+from graphql_schema.messages.reach import readable_message
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
-from graphql_schema.planner.mapping import column, expression, listing, mapped, one, python
+from graphql_schema.planner.mapping import caller_parameters, column, expression, listing, mapped, one, python
 from graphql_schema.scalars import JSON, DateTime, Usd
 
 _AGENTS = "graphql_schema.agents.types"
@@ -38,13 +44,30 @@ def _sum_of_tasks(name: str) -> Any:
 
 
 async def _record(info: Info, key: str) -> Record:
-    context = info.context
-    async with context.services.transaction() as session:
-        return await read_session(session, team_id=context.principal.team_id, collaboration_id=UUID(key))
+    """All of the session that the caller may read, by the predicates of the fields `tasks` and `messages`."""
+    principal = info.context.principal
+    async with info.context.services.transaction() as session:
+        record = await read_session(session, team_id=principal.team_id, collaboration_id=UUID(key))
+        if principal.agent_id is None:
+            return record
+        tasks = await _readable_ids(session, principal, Task.__table__, readable_task, key)
+        messages = await _readable_ids(session, principal, AgentMessage.__table__, readable_message, key)
+    return narrowed(record, tasks=tasks, messages=messages)
 
 
-@mapped(models.Collaboration.__table__, prefix=Prefix.COLLABORATION)
-@strawberry.type(description="Several agents work on one goal, in a pattern, within caps on time, cost and rounds.")
+async def _readable_ids(
+    session: AsyncSession, principal: Principal, of: Any, readable: Callable[[Any], ColumnElement[bool]], key: str
+) -> set[UUID]:
+    row = of.alias()
+    query = select(row.c.id).where(row.c.collaboration_id == UUID(key), readable(row.c))
+    return set(await session.scalars(query, caller_parameters(principal)))
+
+
+@mapped(models.Collaboration.__table__, prefix=Prefix.COLLABORATION, scope=readable_session)
+@strawberry.type(
+    description="Several agents work on one goal, in a pattern, within caps on time, cost and rounds. An agent's key "
+    "reads one that is for a conversation where its agent takes part in the session or in the conversation."
+)
 class CollaborationSession(Node):
     pattern: models.CollaborationPattern = column("How they work together.", filter=True, group=True)
     template: models.CollaborationTemplate | None = column(
@@ -147,20 +170,23 @@ class CollaborationSession(Node):
     @python(
         "The whole session as a MultiAgentSession document, by docs/multi-agent-session.schema.json: each stage as a "
         "call of the lead with a session of its own below. Texts are cut to 20,000 characters; at most 2,000 tasks, "
-        "10,000 tool calls and 1,000 messages of its channel.",
+        "10,000 tool calls and 1,000 messages of its channel. An agent's key gets what it may read by `tasks` and "
+        "`messages`.",
         requires=("id",), cost=200,
     )  # fmt: skip
     async def trace(self: Any, info: Info) -> JSON:
         return JSON(session_trace(await _record(info, self["$id"])))
 
     @python(
-        "The session in lanes, one for each agent, ready to be drawn; at most 2,000 tasks.", requires=("id",), cost=100
-    )
+        "The session in lanes, one for each agent, ready to be drawn; at most 2,000 tasks. An agent's key gets those "
+        "that it may read by `tasks`.",
+        requires=("id",), cost=100,
+    )  # fmt: skip
     async def timeline(self: Any, info: Info) -> CollaborationTimeline:
         return shown(timeline_of(await _record(info, self["$id"])))
 
 
-@mapped(models.CollaborationParticipant.__table__)
+@mapped(models.CollaborationParticipant.__table__, scope=readable_of_session)
 @strawberry.type(description="A seat in a session, and who has it now.")
 class CollaborationParticipant:
     position: int = expression("Its place among the seats, from 1; a pipeline goes by it.", lambda row: row.slot + 1)
@@ -179,7 +205,7 @@ class CollaborationParticipant:
     )  # fmt: skip
 
 
-@mapped(models.CollaborationStage.__table__, prefix=Prefix.STAGE)
+@mapped(models.CollaborationStage.__table__, prefix=Prefix.STAGE, scope=readable_of_session)
 @strawberry.type(description="One step of a session: who did what, and what came of it.")
 class CollaborationStage(Node):
     kind: models.StageKind = column("What it is.", filter=True, group=True)
@@ -213,7 +239,7 @@ class CollaborationStage(Node):
     )
 
 
-@mapped(models.CollaborationVote.__table__, prefix=Prefix.VOTE)
+@mapped(models.CollaborationVote.__table__, prefix=Prefix.VOTE, scope=readable_of_session)
 @strawberry.type(description="What one participant chose in one round, and why.")
 class CollaborationVote(Node):
     round: int = column("In which round, from 1.", filter=True, order=True, group=True)

@@ -6,8 +6,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select, union
 
+from app.auth.audience import consultations_of, conversations_of
+from app.collaborations.models import Collaboration, CollaborationParticipant
 from app.consultations.models import Consultation, ConsultationExchange
 from app.conversations import models
+from app.reports.models import Report
 from app.tasks.models import Task
 from graphql_schema.planner.mapping import Caller
 from graphql_schema.planner.sql import word
@@ -49,9 +52,38 @@ def readable_task(row: Row) -> ColumnElement[bool]:
     """An agent also sees what it is to do, and what it gave to others, for conversations of which it is no part. Work
     for a consultation, which alone has something taken out of it, is seen by who takes part in it and by who asked."""
     own = or_(row.assignee_id == Caller.agent_id, row.creator_id == Caller.agent_id)
-    within = or_(row.conversation_id.is_(None), own, open_to_caller(row.conversation_id))
-    asked = or_(row.redacts.is_(None), Caller.agent_id.is_(None), own, _in_line(row), row.root_id.in_(_asked_for()))
-    return and_(row.team_id == Caller.team_id, within, asked)
+    ordered = row.root_id.in_(_asked_for())
+    within = or_(row.conversation_id.is_(None), own, open_to_caller(row.conversation_id), ordered)
+    asked = or_(row.redacts.is_(None), Caller.agent_id.is_(None), own, _in_line(row), ordered)
+    session = or_(row.collaboration_id.is_(None), Caller.agent_id.is_(None), own, _has_readable_session(row))
+    return and_(row.team_id == Caller.team_id, within, asked, session)
+
+
+def readable_session(row: Row) -> ColumnElement[bool]:
+    """A session for a conversation is for who takes part in either; any other is the team's."""
+    return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), _takes_part_in_session(row)))
+
+
+def readable_of_session(row: Row) -> ColumnElement[bool]:
+    """Of what belongs to a session, by its `collaboration_id`."""
+    return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), _has_readable_session(row)))
+
+
+def _takes_part_in_session(row: Row) -> ColumnElement[bool]:
+    seat: Any = CollaborationParticipant.__table__.alias()
+    seats = select(seat.c.collaboration_id).where(seat.c.team_id == Caller.team_id, seat.c.agent_id == Caller.agent_id)
+    return or_(
+        row.conversation_id.is_(None),
+        func.coalesce(row.lead_id == Caller.agent_id, false()),
+        row.conversation_id.in_(taken_part_in()),
+        row.id.in_(seats),
+    )
+
+
+def _has_readable_session(row: Row) -> ColumnElement[bool]:
+    session: Any = Collaboration.__table__.alias()
+    query = select(session.c.id).where(session.c.id == row.collaboration_id, _takes_part_in_session(session.c))
+    return query.correlate_except(session).exists()
 
 
 def readable_of_task(row: Row) -> ColumnElement[bool]:
@@ -77,14 +109,24 @@ def _in_line(row: Row) -> ColumnElement[bool]:
 
 
 def _asked_for() -> Any:
-    """The tasks in which others answer what the caller's agent asked."""
+    """The tasks in which others answer what the caller's agent asked, or write reports that were ordered meanwhile."""
     asked: Any = Consultation.__table__.alias()
     said: Any = ConsultationExchange.__table__.alias()
     mine = and_(asked.c.team_id == Caller.team_id, asked.c.requester_id == Caller.agent_id)
     before = select(said.c.task_id).join(asked, asked.c.id == said.c.consultation_id)
+    report: Any = Report.__table__.alias()
+    ordered = and_(
+        report.c.team_id == Caller.team_id,
+        or_(
+            report.c.requester_id == Caller.agent_id,
+            report.c.consultation_id.in_(consultations_of(Caller.team_id, Caller.agent_id)),
+        ),
+    )
     return union(
         select(asked.c.task_id).where(mine, asked.c.task_id.is_not(None)),
         before.where(mine, said.c.task_id.is_not(None)),
+        select(report.c.task_id).where(ordered),
+        select(report.c.repair_task_id).where(ordered, report.c.repair_task_id.is_not(None)),
     )
 
 
@@ -104,9 +146,5 @@ def spoken_with() -> Any:
 
 
 def taken_part_in() -> Any:
-    """The conversations in which the caller's agent takes part now, as a select without anything of the outer row:
-    Postgres makes it once for a whole page."""
-    part: Any = models.ConversationParticipant.__table__.alias()
-    return select(part.c.conversation_id).where(
-        part.c.team_id == Caller.team_id, part.c.agent_id == Caller.agent_id, part.c.left_at.is_(None)
-    )
+    """The conversations in which the caller's agent takes part now."""
+    return conversations_of(Caller.team_id, Caller.agent_id)

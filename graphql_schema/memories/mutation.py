@@ -74,8 +74,9 @@ class ForgetPayload(Payload):
 async def _read(context: Context, input: RememberInput) -> tuple[Any, Any]:
     principal, library = context.principal, context.services.library
     if principal.agent_id is not None and input.subject is not None:
+        user_id = check_text("subject", input.subject, least=1, most=MAX_SUBJECT)
         await require_speaking_with(
-            context.services.database, team_id=principal.team_id, agent_id=principal.agent_id, user_id=input.subject
+            context.services.database, team_id=principal.team_id, agent_id=principal.agent_id, user_id=user_id
         )
     meaning = await library.meaning(check_text("text", input.text, least=1, most=MAX_TEXT))
     return meaning, await library.likeness(meaning) if input.kind is None else {}

@@ -11,7 +11,7 @@ from app.conversations.queries import require_speaking_with
 from app.errors import Forbidden, NotFound, check_text
 from app.ids import Prefix, from_global
 from app.memories.library import MAX_QUERY
-from app.memories.models import MemoryKind
+from app.memories.models import MAX_SUBJECT, MemoryKind
 from app.memories.recall import MOST_RECALLED, USUAL_LIMIT, View
 from graphql_schema.context import Info
 from graphql_schema.memories.types import RecalledMemory
@@ -47,6 +47,7 @@ async def recall_memories(
 ) -> list[RecalledMemory] | None:
     principal, services = info.context.principal, info.context.services
     text = check_text("query", query, least=1, most=MAX_QUERY)
+    subject = check_text("subject", subject, most=MAX_SUBJECT) if subject else None
     named = from_global(Prefix.AGENT, agent_id, path="agentId") if agent_id else None
     if principal.role is Role.AGENT and named not in (None, principal.agent_id):
         raise Forbidden("This key acts as one agent and may recall only as that agent.")
@@ -63,8 +64,9 @@ async def recall_memories(
         team_id=principal.team_id,
         owners=None if reader is None else (principal.team_id, reader),
         kinds=None if kinds is None or kinds is strawberry.UNSET else tuple(sorted(set(kinds))),
-        subject=subject or None,
+        subject=subject,
         of_every_user=reader is None and not subject,
+        reader=reader,
     )
     found = await services.library.search(view, text=text, limit=first)
     return [RecalledMemory.of(one) for one in found]

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, and_, func, or_
 
 from app.ids import Prefix
 from app.memories import models
+from app.memories.audience import readable_of_team
 from app.memories.recall import Recalled
 from graphql_schema.conversations.reach import spoken_with
 from graphql_schema.memories import enums as _enums  # noqa: F401 - published before a field uses them
@@ -21,8 +22,13 @@ _AGENTS = "graphql_schema.agents.types"
 
 
 def _readable(row: Any) -> ColumnElement[bool]:
-    """Of the caller's team, not expired; to an agent's key its own and the team's, profiles of whom it speaks with."""
-    of_team = and_(row.agent_id.is_(None), or_(row.subject.is_(None), row.subject.in_(spoken_with())))
+    """Of the caller's team, not expired; to an agent's key its own and those of the team whose audience it belongs to,
+    profiles of whom it speaks with."""
+    of_team = and_(
+        row.agent_id.is_(None),
+        or_(row.subject.is_(None), row.subject.in_(spoken_with())),
+        readable_of_team(row, team_id=Caller.team_id, agent_id=Caller.agent_id),
+    )
     own = or_(Caller.agent_id.is_(None), row.agent_id == Caller.agent_id, of_team)
     return and_(row.team_id == Caller.team_id, own, or_(row.expires_at.is_(None), row.expires_at > func.now()))
 
@@ -30,8 +36,9 @@ def _readable(row: Any) -> ColumnElement[bool]:
 @mapped(models.Memory.__table__, prefix=Prefix.MEMORY, scope=_readable)
 @strawberry.type(
     description="Something that an agent, or the whole team, remembers. An agent's key sees that agent's own and the "
-    "team's, and a user's profile only while it takes part in an open conversation with that user. Expired ones "
-    "are gone for everybody."
+    "team's, and a user's profile only while it takes part in an open conversation with that user. What was made in a "
+    "conversation or consultation, and is not SHARED, is for the agents that take part in it. Expired ones are gone "
+    "for everybody."
 )
 class Memory(Node):
     kind: models.MemoryKind = column("What kind of memory it is.", filter=True, group=True)
@@ -68,6 +75,11 @@ class Memory(Node):
         "Conversation", "graphql_schema.conversations.types",
         "The conversation in which it was learned; null: in none.", nullable=True,
         on=lambda memory, conversation: conversation.id == memory.conversation_id,
+    )  # fmt: skip
+    consultation = one(
+        "Consultation", "graphql_schema.consultations.types",
+        "The consultation in which it was learned; null: in none.", nullable=True,
+        on=lambda memory, consultation: consultation.id == memory.consultation_id,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, and_, case, false, func, or_, select
 from app.ids import Prefix
 from app.messages import models
 from graphql_schema.events.types import event_cursor
+from graphql_schema.messages.reach import readable_message
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import Caller, column, expression, mapped, one
@@ -31,14 +32,6 @@ def _readable_entry(row: Any) -> ColumnElement[bool]:
     return and_(row.team_id == Caller.team_id, own, row.position < horizon)
 
 
-def _readable_message(row: Any) -> ColumnElement[bool]:
-    entry = models.InboxEntry.__table__.alias()
-    got = select(entry.c.id).where(entry.c.message_id == row.id, entry.c.agent_id == Caller.agent_id)
-    received = got.correlate_except(entry).exists()
-    own = or_(Caller.agent_id.is_(None), row.sender_id == Caller.agent_id, received)
-    return and_(row.team_id == Caller.team_id, own)
-
-
 def _expired(row: Any) -> ColumnElement[bool]:
     return func.coalesce(row.expires_at <= func.now(), false())
 
@@ -53,7 +46,7 @@ def _channel(row: Any) -> ColumnElement[str]:
     )
 
 
-@mapped(models.AgentMessage.__table__, prefix=Prefix.AGENT_MESSAGE, scope=_readable_message)
+@mapped(models.AgentMessage.__table__, prefix=Prefix.AGENT_MESSAGE, scope=readable_message)
 @strawberry.type(description="What one agent said to others. It never changes.")
 class AgentMessage(Node):
     type: models.AgentMessageType = column("What it is.", filter=True, group=True)

@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 import strawberry
 from graphql import FieldNode, GraphQLObjectType
 from sqlalchemy import ColumnElement, FromClause, Select, Uuid, bindparam
 from strawberry.types.base import get_object_definition
 
+from app.auth.principal import Principal
 from app.auth.roles import Permission
 from app.ids import Prefix
 from graphql_schema.planner.signature import give_signature
@@ -37,6 +39,15 @@ class Caller:
     team_id = bindparam("caller_team_id", type_=Uuid())
     key_id = bindparam("caller_key_id", type_=Uuid())
     agent_id = bindparam("caller_agent_id", type_=Uuid())
+
+
+def caller_parameters(principal: Principal) -> dict[str, UUID | None]:
+    """The values of Caller's parameters, for a statement that is run outside of a plan."""
+    return {
+        Caller.team_id.key: principal.team_id,
+        Caller.key_id.key: principal.key_id,
+        Caller.agent_id.key: principal.agent_id,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class ReportEndpoint(Endpoint):
         principal = exchange.principal
         assert principal is not None
         principal.require(Permission.READ_TEAM)
+        await self._intake.require_unrestricted(principal)
         exchange.rate = await self._intake.spend(principal, POINTS)
         name, _, form = exchange.scope["path_params"]["file"].rpartition(".")
         if form not in FORMS:
@@ -48,7 +49,9 @@ class ReportEndpoint(Endpoint):
         except InvalidInput as error:
             raise NotFound(error.message) from None
         async with self._services.transaction() as session:
-            written = await queries.read(session, team_id=principal.team_id, report_id=report_id)
+            written = await queries.read(
+                session, team_id=principal.team_id, report_id=report_id, agent_id=principal.agent_id
+            )
         kind, make = FORMS[form]
         await _send(exchange, f"{name}.{form}", kind, make(written).encode())
 

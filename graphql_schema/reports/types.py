@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import strawberry
+from sqlalchemy import ColumnElement, and_, or_
 
 from app.ids import Prefix
 from app.reports import models
 from app.reports.models import KEPT_SECTIONS, MAX_SECTIONS
+from app.reports.queries import readable_by
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import publish_connection
-from graphql_schema.planner.mapping import column, listing, mapped, one
+from graphql_schema.planner.mapping import Caller, column, listing, mapped, one
 from graphql_schema.reports import enums as _enums  # noqa: F401 - published before a field uses them
 from graphql_schema.scalars import JSON, DateTime
 
@@ -17,10 +21,16 @@ _AGENTS = "graphql_schema.agents.types"
 _TASKS = "graphql_schema.tasks.types"
 
 
-@mapped(models.Report.__table__, prefix=Prefix.REPORT)
+def _readable(row: Any) -> ColumnElement[bool]:
+    by_agent = readable_by(row, team_id=Caller.team_id, agent_id=Caller.agent_id)
+    return and_(row.team_id == Caller.team_id, or_(Caller.agent_id.is_(None), by_agent))
+
+
+@mapped(models.Report.__table__, prefix=Prefix.REPORT, scope=_readable)
 @strawberry.type(
     description="A report that was asked for, and what came of it. At `/reports/{id}.md`, `.html` and `.json` it can "
-    "be downloaded with the same key."
+    "be downloaded with the same key. An agent's key reads one that was asked in a conversation or consultation where "
+    "its agent takes part there, or asks for the report or writes it."
 )
 class Report(Node):
     type: models.ReportType = column("Which template it follows.", filter=True, group=True)
@@ -71,6 +81,16 @@ class Report(Node):
         "Memory", "graphql_schema.memories.types",
         "What the team remembers of it, of the kind PROCEDURAL; null while it is not valid, or once it is forgotten.",
         nullable=True, on=lambda report, memory: memory.id == report.memory_id,
+    )  # fmt: skip
+    conversation = one(
+        "Conversation", "graphql_schema.conversations.types",
+        "The conversation that it was asked for in; null: none, or the key may not read it.", nullable=True,
+        on=lambda report, conversation: conversation.id == report.conversation_id,
+    )  # fmt: skip
+    consultation = one(
+        "Consultation", "graphql_schema.consultations.types",
+        "The consultation that it was asked for in; null: none, or the key may not read it.", nullable=True,
+        on=lambda report, consultation: consultation.id == report.consultation_id,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 import strawberry
 
 from app.auth.roles import Permission
+from app.conversations.queries import require_message
 from app.errors import InvalidInput
 from app.ids import Prefix, from_global
 from app.routing import decisions, feedback, policies
@@ -35,10 +36,10 @@ class RouteMessageInput(MutationInput):
         default=None, description="Who has the conversation now; the router keeps it while its skills match."
     )
     conversation_id: strawberry.ID | None = strawberry.field(
-        default=None, description="Your conversation, `conversation_` and 32 hexadecimal digits; kept as it is."
+        default=None, description="The conversation that it belongs to; kept with the decision. Null: none."
     )
     message_id: strawberry.ID | None = strawberry.field(
-        default=None, description="Your message, `message_` and 32 hexadecimal digits; kept as it is."
+        default=None, description="The message of a conversation that is routed; kept with the decision. Null: none."
     )
     strategy: Strategy | None = strawberry.field(default=None, description="Instead of the policy's.")
     k: int | None = strawberry.field(default=None, description="Instead of the policy's, 1 to 20.")
@@ -120,7 +121,14 @@ async def _decide(context: Context, input: RouteMessageInput) -> Draft:
         threshold=input.threshold,
         model_tier=input.model_tier,
     )
-    return await context.services.routing.decide(context.principal.team_id, message)
+    team_id, services = context.principal.team_id, context.services
+    await require_message(
+        services.database,
+        team_id=team_id,
+        conversation_id=message.conversation_id,
+        message_id=message.message_id,
+    )
+    return await services.routing.decide(team_id, message)
 
 
 @mutation(

@@ -79,6 +79,10 @@ class Intake:
         name = node.name.value if node.name else None
         return Operation(document, node, name, request.variables, many_values=values > FREE_VALUES)
 
+    async def require_unrestricted(self, principal: Principal) -> None:
+        """Raises UntrustedDocument for a role that may run only trusted documents."""
+        await self._persisted.require_unrestricted(principal)
+
     async def charge(self, operation: Operation, principal: Principal) -> RateState:
         """Raises AppError, RateLimited among them."""
         try:

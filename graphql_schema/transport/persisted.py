@@ -70,6 +70,12 @@ class PersistedDocuments:
             return False
         return self._automatic.get((principal.team_id, _checked_id(request))) is None
 
+    async def require_unrestricted(self, principal: Principal) -> None:
+        """Raises UntrustedDocument for a role that may run only trusted documents; for reads that have no document."""
+        restricted, _ = await self._trust(principal, [])
+        if restricted:
+            raise _untrusted(principal)
+
     async def remember(self, request: GraphQLRequest, principal: Principal) -> None:
         """Keep a new query that came with its hash; called when it has been read, found valid and paid for."""
         assert request.query is not None

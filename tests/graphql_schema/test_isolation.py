@@ -25,13 +25,11 @@ from graphql import (
 )
 
 from app.auth.roles import Role
-from app.config import Flags, Settings
+from app.config import Settings
 from app.ids import Prefix, to_global
 from graphql_schema.schema import schema
-from tests.fixtures.desk import Desk
+from tests.fixtures.one_of_each import conversation_ids, foreign_ids
 from tests.fixtures.parley import Parley, TeamKit
-from tests.fixtures.reports import Reports
-from tests.fixtures.sessions import Sessions
 
 CORE = schema._schema
 SAMPLES: dict[str, Any] = {
@@ -102,105 +100,6 @@ def selected(of: Any) -> str:
     if of.name.endswith("Result"):
         return "{ __typename ... on Refusal { code message } }"
     return "{ __typename ... on Node { id } }" if of.name == "Node" else "{ __typename }"
-
-
-async def foreign_ids(parley: Parley, team: TeamKit, team_id: str) -> list[str]:
-    """One id of each kind that the other team has."""
-    settings = parley.settings.model_copy(update={"flags": Flags(task_delegation=True, collaboration=True)})
-    desk = Desk(parley.transaction, settings, team.id, {"kyra": team.kyra, "luke": team.luke})
-    await desk.sql("""update team set flags = '{"task_delegation": true, "collaboration": true}'""")
-    task = await desk.working("kyra", "luke")
-    await desk.fail(task, may_pass=False)
-    item, step = [
-        await parley.value(f"select id from {table} where team_id = $1", team.id)
-        for table in ("attention_item", "attention_step")
-    ]
-    letters = [to_global(Prefix.DEAD_LETTER, letter.id) for letter in await desk.letters()]
-    contract = to_global(Prefix.CONTRACT, await parley.value("select id from contract where team_id = $1", team.id))
-    routed = await parley.run(
-        """mutation { routeMessage(input: {text: "Hi"}) {
-          ... on RoutingDecisionPayload { routingDecision { id policyId } } } }""",
-        secret=team.secrets[Role.ADMIN],
-    )
-    sessions = Sessions(desk)
-    session = await sessions.start("consensus", "contributor:kyra", "contributor:luke")
-    await sessions.answer("luke", "Voted.", {"choice": "yes", "reason": "So."})
-    collaborations = [
-        to_global(Prefix.COLLABORATION, session.id),
-        to_global(Prefix.STAGE, (await sessions.stages(session))[0].id),
-        to_global(Prefix.VOTE, (await sessions.votes(session))[0].id),
-    ]
-    told = await parley.run(
-        'mutation { remember(input: {text: "Ours", kind: SHARED}) { ... on RememberPayload { memory { id } } } }',
-        secret=team.secrets[Role.ADMIN],
-    )
-    formed = await parley.run(
-        'mutation { saveGroup(input: {slug: "ours", name: "Ours"}) { ... on GroupPayload { group { id } } } }',
-        secret=team.secrets[Role.ADMIN],
-    )
-    written = await parley.run(
-        """mutation ($from: ID!, $to: ID!) {
-          sendAgentMessage(input: {fromAgentId: $from, toAgentId: $to, body: "Hi"}) {
-            ... on AgentMessagePayload { agentMessage { id } } } }""",
-        {"from": to_global(Prefix.AGENT, team.kyra.id), "to": team.agent_id},
-        secret=team.secrets[Role.ADMIN],
-    )
-    report = await Reports(desk).request("luke")
-    consulted = await consultation_ids(parley, team, desk)
-    entry = await parley.value("select id from inbox_entry where team_id = $1", team.id)
-    return [
-        *collaborations,
-        to_global(Prefix.REPORT, report.id),
-        *consulted,
-        formed["saveGroup"]["group"]["id"],
-        told["remember"]["memory"]["id"],
-        *routed["routeMessage"]["routingDecision"].values(),
-        *await conversation_ids(parley, team),
-        written["sendAgentMessage"]["agentMessage"]["id"], to_global(Prefix.INBOX_ENTRY, entry),
-        team.agent_id, team.key_id(Role.ADMIN), team_id, to_global(Prefix.TASK, task.id), contract,
-        *letters, to_global(Prefix.ATTENTION, item), to_global(Prefix.ATTENTION_STEP, step),
-    ]  # fmt: skip
-
-
-async def consultation_ids(parley: Parley, team: TeamKit, desk: Desk) -> list[str]:
-    """One id of each kind that a consultation has, a loop among them."""
-    given = {"requesterId": to_global(Prefix.AGENT, team.kyra.id), "question": "Who does the talking?"}
-    await desk.sql("""update team set flags = flags || '{"agent_collaboration": true}'""")
-    made = await parley.run(
-        """mutation ($input: RequestConsultationInput!) { requestConsultation(input: $input) {
-            ... on ConsultationPayload { consultation { id exchanges { nodes { id } } uses { nodes { id } } } } } }""",
-        {"input": given},
-        secret=team.secrets[Role.ADMIN],
-    )
-    one = made["requestConsultation"]["consultation"]
-    await desk.sql(
-        """insert into consultation_loop (id, team_id, consultation_id, kind, description, evidence)
-        select gen_random_uuid(), team_id, id, 'stall', '', '{}' from consultation where team_id = :team""",
-        team=team.id,
-    )
-    loop = await parley.value("select id from consultation_loop where team_id = $1", team.id)
-    parts = [part["id"] for name in ("exchanges", "uses") for part in one[name]["nodes"][:1]]
-    return [one["id"], *parts, to_global(Prefix.LOOP, loop)]
-
-
-async def conversation_ids(parley: Parley, team: TeamKit) -> list[str]:
-    """One id of each kind that a conversation with the default agent has, the decision who answers among them."""
-    started = await parley.run(
-        "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }",
-        secret=team.secrets[Role.ADMIN],
-    )
-    conversation = started["startConversation"]["conversation"]["id"]
-    said = await parley.run(
-        """mutation ($id: ID!) { sendMessage(input: {conversationId: $id, text: "Hi"}) { ... on SendMessagePayload {
-            sent { id routingDecision { id } }
-            reply { id contributions { nodes { id } } conversation { participants { nodes { id } } } }
-        } } }""",
-        {"id": conversation},
-        secret=team.secrets[Role.ADMIN],
-    )
-    spoken, reply = said["sendMessage"]["sent"], said["sendMessage"]["reply"]
-    parts = [*reply["contributions"]["nodes"], *reply["conversation"]["participants"]["nodes"]]
-    return [conversation, spoken["id"], spoken["routingDecision"]["id"], reply["id"], *(part["id"] for part in parts)]
 
 
 async def fingerprint(parley: Parley, team: TeamKit) -> Any:

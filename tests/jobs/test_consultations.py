@@ -46,11 +46,12 @@ from app.messages import service as messages
 from app.messages.channels import direct
 from app.messages.service import Outgoing
 from app.messages.spec import MessageSpec
+from app.reports.models import Report
 from app.routing.service import WORDS_ONLY
 from app.tasks import questions, revival
 from app.tasks.errors import AgentUnavailable, CycleDetected, PutAside
 from app.tasks.failures import NOTHING
-from app.tasks.models import TaskPriority, TaskPurpose, TaskStatus, ToolCall
+from app.tasks.models import Task, TaskPriority, TaskPurpose, TaskStatus, ToolCall
 from app.tasks.questions import QuestionSpec
 from app.tasks.run import Run
 from app.tasks.sweeper import sweep
@@ -629,6 +630,10 @@ async def test_whatever_the_work_for_a_consultation_tells_others_has_no_secrets(
         _, replay = await revival.replay(session, letter_id=letter.id, **again, settings=settings, note=note, **team)
 
     assert await kept_anywhere(desk, secrets) == []
+    async with desk.transaction() as session:
+        (report,) = await session.scalars(select(Report))
+        writing = await session.get_one(Task, report.task_id)
+    assert (report.consultation_id, writing.redacts) == (row.id, task.redacts)  # it keeps the audience
     closed = await consultations.read(row)
     assert (closed.status, closed.summary) == (Status.CLOSED, "password=[redacted:password]")
     assert (replay.parent_id, replay.redacts, replay.title) == (None, task.redacts, "password=[redacted:password]")

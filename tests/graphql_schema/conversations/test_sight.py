@@ -101,6 +101,7 @@ async def test_a_person_sees_what_the_agents_model_is_told(
     known = {"Always run the deploy in dry mode first.", "Luke handed the deploy over to Kyra."}
     known |= {"The deploy script lives in ops/deploy.sh.", "Mia deploys on Fridays."}
     assert set(seen["memories"]) == known | {"I broke the deploy once."}
+    known.discard("Luke handed the deploy over to Kyra.")  # Luke takes no part in that conversation
     assert set(of_luke["memories"]) == known | {"I dislike the deploy."}
     assert seen["tokens"] == {
         "memories": sum(map(tokens_of, seen["memories"])),

@@ -236,8 +236,10 @@ async def test_an_answer_takes_no_time_that_cannot_be_kept(gated: Parley, second
 
 async def test_decisions_are_found_by_what_was_logged(gated: Parley) -> None:
     review = await route(gated, text="A code review of the parser", modelTier=2)
-    other = await route(gated, text="@kyra review the parser code", conversationId="conversation_" + "a" * 32)
-    which = {"luke": gated.home.agent_id, "conversation": "conversation_" + "a" * 32}
+    start = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
+    conversation = (await gated.run(start))["startConversation"]["conversation"]["id"]
+    other = await route(gated, text="@kyra review the parser code", conversationId=conversation)
+    which = {"luke": gated.home.agent_id, "conversation": conversation}
     rated = """mutation ($id: ID!) {
       rateResponse(input: {routingDecisionId: $id, stars: 4}) {
         ... on RoutingDecisionPayload { routingDecision { rating } }
