@@ -10,7 +10,7 @@ import strawberry
 from app.attention import service as attention
 from app.attention.models import MAX_ANSWER, MAX_DETAIL, MAX_OPTION, MAX_OPTIONS, MAX_PERSON, AttentionKind
 from app.attention.service import MAX_NOTE, Subject
-from app.auth.roles import Permission, Role
+from app.auth.roles import Permission, Role, allowed
 from app.conversations.locks import lock_conversation
 from app.errors import InvalidInput, check_text
 from app.events.log import Actor
@@ -151,7 +151,8 @@ async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
 
 @mutation(
     "Answers something that needs a person; exactly once, whoever else answers at the same moment. A task that waits "
-    "goes on, a dead letter is replayed or discarded, a budget is raised, all with the answer or not at all.",
+    "goes on, a dead letter is replayed or discarded, a budget is raised, a claimed cost is booked, all with the answer "
+    "or not at all. Booking a claimed cost needs the permission CONFIGURE_TEAM.",
     needs=Permission.ANSWER_ATTENTION,
     refusals=(
         NotFound, Conflict, AlreadyAnswered, FeatureDisabled, DelegationDepthExceeded, CycleDetected, AgentUnavailable,
@@ -170,6 +171,7 @@ async def answer_attention(work: Work, input: AnswerAttentionInput) -> Attention
             input.text,
             input.cap_usd,
             from_global(Prefix.AGENT, input.agent_id, path="agentId") if input.agent_id else None,
+            may_configure=allowed(work.principal.role, Permission.CONFIGURE_TEAM),
         ),
         settings=work.context.services.settings,
         actor=person(work, input.person),

@@ -226,7 +226,14 @@ async def answer_consultation(work: Work, input: AnswerConsultationInput) -> Con
         consultation_id=_which(input.consultation_id),
         agent_id=_agent(work.context, input.agent_id, "agentId"),
         given=parse(Answer, fields, consulting.what),
-        usage=parsed(Usage, {"tokens": usage.get("tokens_used", 0), "cost": usage.get("cost_usd", NOTHING.cost)}),
+        usage=parsed(
+            Usage,
+            {
+                "tokens": usage.get("tokens_used", 0),
+                "cost": usage.get("cost_usd", NOTHING.cost),
+                "self_reported": True,
+            },
+        ),
         settings=work.context.services.settings,
         actor=work.actor,
     )
