@@ -164,6 +164,12 @@ class Settings(BaseSettings):
         gt=0,
         description="US dollars reserved for a task that is delegated without a budget of its own.",
     )
+    agent_day_allowance_usd: Decimal = Field(
+        Decimal(0),
+        ge=0,
+        description="US dollars that an agent's key may spend in a UTC day on work that it starts outside any task, "
+        "unless an admin granted the agent its own (`setAgentAllowance`). 0: such work is refused.",
+    )
     reply_timeout_s: Positive = Field(
         300,
         le=3_600,

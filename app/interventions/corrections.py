@@ -35,15 +35,13 @@ async def correct_task_cost(
         raise InvalidInput.of("costUsd", f"must be 0 to {MAX_COST_USD:,} with at most 6 decimals")
     await teams.share(session, team_id)
     task, _ = await locked(session, team_id=team_id, task_id=task_id)
-    await _set_cost(session, task, cost, reason, actor)
     option = BOOK if cost > task.cost else DISMISS
+    await _set_cost(session, task, cost, reason, actor)
     await attention.close_of_claim(session, task.id, option=option, note=reason, actor=actor)
     return task
 
 
-async def decide_claim(
-    session: AsyncSession, item: AttentionItem, *, option: str, note: str, actor: Actor
-) -> None:
+async def decide_claim(session: AsyncSession, item: AttentionItem, *, option: str, note: str, actor: Actor) -> None:
     """Books what was claimed, or drops it. Raises AlreadyAnswered."""
     assert item.task_id is not None
     await teams.share(session, item.team_id)
@@ -57,11 +55,12 @@ async def decide_claim(
 async def _set_cost(session: AsyncSession, task: Task, cost: Decimal, reason: str, actor: Actor) -> None:
     before, claimed, difference = task.cost, task.claimed_cost, cost - task.cost
     task.cost, task.claimed_cost = cost, Decimal(0)
-    figures = {"before": float(before), "after": float(cost), "claimed": float(claimed)}
-    tell(session, EventKind.TASK_COST_CORRECTED, task, actor, reason=reason, **figures)
+    kind = EventKind.TASK_COST_CORRECTED
+    tell(session, kind, task, actor, reason=reason, before=float(before), cost=float(cost), claimed=float(claimed))
     await session.flush()
     if not difference:
         return
-    of_stage = update(CollaborationStage).where(CollaborationStage.task_id == task.root_id)
+    ended_stage = (CollaborationStage.task_id == task.root_id) & CollaborationStage.ended_at.is_not(None)
+    of_stage = update(CollaborationStage).where(ended_stage)
     await session.execute(of_stage.values(cost=CollaborationStage.cost + difference))
     await correct_spent(session, account_id=task.budget_id, difference=difference, actor=actor)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.spec import Strict
-from app.errors import Conflict, NotFound
+from app.errors import NotFound
 from app.ids import Prefix, from_global, to_global
 from app.managed.task_tools import MOST_WAIT_S, find_colleague
 from app.managed.tool import AgentTool, Desk, Done
@@ -18,7 +17,7 @@ from app.reports import queries, service
 from app.reports.models import OPEN, ReportFormat, ReportType
 from app.reports.service import Ordered
 from app.reports.spec import parse_report
-from app.tasks.models import Task, TaskPurpose
+from app.tasks.models import TaskPurpose
 
 _STATUS = "select status from report where team_id = $1 and id = $2 and requester_id = $3"
 
@@ -46,23 +45,13 @@ class CheckReport(Strict):
 
 
 async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> Done:
-    """Work for a report asks for none: so no two can wait for each other, and no chain of them grows."""
     task = desk.run.task
-    root = await session.scalar(select(Task.purpose).where(Task.team_id == task.team_id, Task.id == task.root_id))
-    if root is TaskPurpose.REPORT:
-        raise Conflict("This work is for a report, and asks for no further one. Delegate a task instead.")
     colleague = await find_colleague(session, task, asked.agent)
     made = await service.request(
         session,
         team_id=task.team_id,
         spec=parse_report(asked.model_dump(exclude={"agent"})),
-        order=Ordered(
-            colleague.id,
-            task.assignee_id,
-            on_behalf_of=task.on_behalf_of,
-            tools=task.allowed_tools,
-            agents=task.allowed_agents,
-        ),
+        order=Ordered(colleague.id, task.assignee_id, start=desk.start),
         settings=desk.settings,
         actor=desk.run.actor,
     )
@@ -89,7 +78,7 @@ REPORT_TOOLS = (
     AgentTool(
         name="request_report",
         description="Ask a colleague for a report in a fixed form, which is checked when it is written. Answers the "
-        "report's id at once; it has a budget of its own and goes on when you end.",
+        "report's id at once; it is paid from your own budget and goes on when you end.",
         arguments=RequestReport,
         act=_request,
         offered=lambda task: task.purpose is not TaskPurpose.REPORT and task.collaboration_id is None,

@@ -151,8 +151,8 @@ async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
 
 @mutation(
     "Answers something that needs a person; exactly once, whoever else answers at the same moment. A task that waits "
-    "goes on, a dead letter is replayed or discarded, a budget is raised, a claimed cost is booked, all with the answer "
-    "or not at all. Booking a claimed cost needs the permission CONFIGURE_TEAM.",
+    "goes on, a dead letter is replayed or discarded, a budget is raised, a claimed cost is booked, all with the "
+    "answer or not at all. Booking a claimed cost needs the permission CONFIGURE_TEAM.",
     needs=Permission.ANSWER_ATTENTION,
     refusals=(
         NotFound, Conflict, AlreadyAnswered, FeatureDisabled, DelegationDepthExceeded, CycleDetected, AgentUnavailable,

@@ -39,8 +39,8 @@ _LEASE_TEXT = f"How long the claim holds without a heartbeat, {LEASE_S[0]} to {L
 _TOKENS_TEXT = "Tokens that this attempt has used so far, in all, 0 to 2,000,000,000."
 _MODEL_TEXT = "The model that works on it, up to 120 characters; null: as before."
 _COST_TEXT = (
-    "What this attempt has cost so far, in all, up to 1,000,000 US dollars. Beyond the task's budget the task fails, and "
-    "the part beyond is not booked but claimed: a person decides."
+    "What this attempt has cost so far, in all, up to 1,000,000 US dollars. Beyond the task's budget the task fails, "
+    "and the part beyond is not booked but claimed: a person decides."
 )
 
 

@@ -24,9 +24,8 @@ VARIABLE_SOURCES = ("system", "team", "input", "runtime")
 def upgrade() -> None:
     op.execute("set local lock_timeout = '5s'")
     _add_links()
-    zero = {"nullable": False, "server_default": "0"}
-    op.add_column("task", sa.Column("claimed_cost", USD, **zero))
-    op.add_column("task_attempt", sa.Column("claimed_cost", USD, **zero))
+    for table in ("task", "task_attempt"):
+        op.add_column(table, sa.Column("claimed_cost", USD, nullable=False, server_default="0"))
     for table in ("task", "collaboration"):
         op.add_column(table, sa.Column("obeys_directives", sa.Boolean(), nullable=False, server_default="false"))
     op.add_column("agent", sa.Column("day_allowance_usd", USD))
@@ -70,9 +69,7 @@ def _add_links() -> None:
 
 def _add_link(table: str, column: str, target: str, index: str, *more: str) -> None:
     op.add_column(table, sa.Column(column, sa.Uuid()))
-    op.create_foreign_key(
-        f"fk_{table}_team_id_{column}", table, target, ["team_id", column], ["team_id", "id"]
-    )
+    op.create_foreign_key(f"fk_{table}_team_id_{column}", table, target, ["team_id", column], ["team_id", "id"])
     op.create_index(index, table, [column, *more], postgresql_where=sa.text(f"{column} is not null"))
 
 
