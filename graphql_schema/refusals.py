@@ -155,6 +155,12 @@ class AllowanceExceeded(Refusal):
     asked: Usd = strawberry.field(description="What was asked for.")
 
 
+@strawberry.type(description="The sender has as much open as it may have at a time. Nothing was done.")
+class QuotaExceeded(Refusal):
+    limit: int = strawberry.field(description="The most at a time.")
+    setting: str = strawberry.field(description="The setting of the installation that says so.")
+
+
 @strawberry.type(description="The claim does not hold the task any more: stop working on it. Nothing was changed.")
 class ClaimLost(Refusal):
     pass
@@ -271,6 +277,7 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     errors.NotFound: (NotFound, _plain(NotFound)),
     errors.Conflict: (Conflict, _plain(Conflict)),
     errors.Forbidden: (Forbidden, _forbidden),
+    errors.QuotaExceeded: (QuotaExceeded, _detailed(QuotaExceeded)),
     IdempotencyConflictError: (IdempotencyConflict, _plain(IdempotencyConflict)),
     FeatureDisabledError: (FeatureDisabled, _disabled),
     handoff_errors.InvalidCondition: (InvalidCondition, _condition),

@@ -106,7 +106,7 @@ class Collaboration(Identified, Timestamped, Base):
         team_link("lead_id", "agent"),
         team_link("budget_id", "budget_account"),
         team_link("conversation_id", "conversation"),
-        team_link("origin_task_id", "task"),
+        team_link("origin_task_id", "task", use_alter=True, name="fk_collaboration_team_id_origin_task_id"),
         CheckConstraint(
             "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
         ),

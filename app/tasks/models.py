@@ -146,6 +146,11 @@ class Task(Identified, Timestamped, Base):
             "id",
             postgresql_where=text("collaboration_id is not null"),
         ),
+        Index(
+            "ix_task_creator_first",
+            "creator_id",
+            postgresql_where=text("parent_id is null and status in ('pending', 'in_progress')"),
+        ),
         Index("ix_task_origin", "origin_id", "id", postgresql_where=text("origin_id is not null")),
         Index("ix_task_chain_root", "chain_root_id", "id", postgresql_where=text("chain_root_id is not null")),
         Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),

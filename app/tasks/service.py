@@ -30,7 +30,7 @@ from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
 from app.redaction import Redaction, redacted
 from app.tasks import dependencies, tools
-from app.tasks.availability import refuse_stopped, refuse_unavailable
+from app.tasks.availability import refuse_first_task, refuse_unavailable
 from app.tasks.chain import authority_of, chain_above, slugs_of
 from app.tasks.delegation import Authority, check_askers, check_chain
 from app.tasks.errors import ClaimLost
@@ -77,8 +77,8 @@ async def delegate(
     session: AsyncSession, *, team_id: UUID, wanted: Delegation, settings: Settings, actor: Actor
 ) -> Task:
     """Raises FeatureDisabled, CycleDetected, DelegationDepthExceeded, OscillationDetected, AgentUnavailable,
-    AuthorityExceeded, BudgetExhausted, AllowanceExceeded, ClaimLost, NotFound, Conflict or InvalidInput; then nothing
-    is created and nothing reserved."""
+    AuthorityExceeded, BudgetExhausted, AllowanceExceeded, QuotaExceeded, ClaimLost, NotFound, Conflict or InvalidInput;
+    then nothing is created and nothing reserved."""
     caps, at = await permitted_caps(session, team_id, settings)
     contract = await _contract(session, team_id, wanted)
     if wanted.depends_on and wanted.parent_id:
@@ -91,7 +91,7 @@ async def delegate(
     if (redacts := wanted.redacts if parent is None else parent.redacts) is not None:
         wanted = _clean(redacts, wanted)
     if parent is None and not wanted.again:
-        await refuse_stopped(session, team_id, creator_id)
+        await refuse_first_task(session, team_id, creator_id, limit=settings.first_tasks_per_sender)
     chain = await chain_above(session, parent) if parent else await slugs_of(session, team_id, [creator_id])
     if parent is not None:
         check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
@@ -178,7 +178,7 @@ async def _refuse_oscillation(
     session: AsyncSession, parent: Task, assignee: Agent, input_hash: bytes, chain: Sequence[str]
 ) -> None:
     """Counts the tasks of the whole chain, but not those that were cancelled because the attempt that asked was lost:
-    its next one has to ask again. The assignee's row is held, so that of two that ask the same at once the second counts
+    its next one has to ask again. The assignee's row is locked, so of two that ask the same at once the second counts
     the first."""
     chain_root = chain_root_of(parent)
     asked_before = select(func.count()).where(

@@ -34,6 +34,7 @@ from graphql_schema.refusals import (
     FeatureDisabled,
     NotFound,
     OscillationDetected,
+    QuotaExceeded,
 )
 from graphql_schema.scalars import Usd
 from graphql_schema.tasks.acting import acting_as, given, parsed, uuid_of
@@ -128,7 +129,7 @@ class AttentionPayload(Payload):
     "work below it is cancelled. The same question of the same task is answered from the record, and the task goes on "
     f"at once. A task may ask {MOST_QUESTIONS} times.",
     needs=Permission.ASK_PEOPLE,
-    refusals=(NotFound, Conflict, ClaimLost),
+    refusals=(NotFound, Conflict, ClaimLost, QuotaExceeded),
 )
 async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
     wanted = parsed(QuestionSpec, given(input, *_SPEC))
@@ -138,7 +139,9 @@ async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
     agent_id = acting_as(work.principal, named, Permission.ASK_PEOPLE)
     common: dict[str, Any] = {"team_id": work.team_id, "wanted": wanted, "agent_id": agent_id, "actor": work.actor}
     if input.task_id is None or input.claim_token is None:
-        item = await questions.ask(work.session, **common, subject=await _subject(work, input.conversation_id))
+        limit = work.context.services.settings.questions_per_sender
+        subject = await _subject(work, input.conversation_id)
+        item = await questions.ask(work.session, **common, limit=limit, subject=subject)
         return AskPersonPayload(attention_item=item.id, task=None)  # type: ignore[arg-type]
     task, asked = await questions.ask_from_task(
         work.session,

@@ -115,7 +115,7 @@ class StartCollaborationInput(MutationInput):
     )
     max_cost_usd: Usd | None = strawberry.field(
         default=None,
-        description="What it may cost in all, up to 10,000; null: 0.50, below a task at most half of what is left there. "
+        description="What it may cost in all, up to 10,000; null: 0.50, below a task at most half of what is left. "
         "Reserved now from the task that starts it, else from the team's day; the rest comes back.",
     )
     max_rounds: int | None = strawberry.field(

@@ -34,6 +34,7 @@ from graphql_schema.refusals import (
     FeatureDisabled,
     NotFound,
     OscillationDetected,
+    QuotaExceeded,
 )
 from graphql_schema.scalars import JSON, Usd
 from graphql_schema.tasks.acting import LEFT_OUT, acting_as, given, may_direct, require_token, start_of
@@ -228,7 +229,7 @@ async def _matches(context: Context, input: DelegateTaskInput) -> dict[str, floa
 @mutation(
     "Delegates a task. Every rule is checked and its budget reserved before it exists; a refusal leaves nothing.",
     needs=Permission.DELEGATE_TASKS,
-    refusals=(*_DELEGATION, AllowanceExceeded, OscillationDetected, ClaimLost),
+    refusals=(*_DELEGATION, AllowanceExceeded, QuotaExceeded, OscillationDetected, ClaimLost),
     prepare=_matches,
 )
 async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:

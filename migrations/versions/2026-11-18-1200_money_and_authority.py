@@ -50,6 +50,7 @@ def downgrade() -> None:
     for table in ("task", "task_attempt"):
         op.drop_column(table, "claimed_cost")
     op.drop_index("ix_budget_account_parent_open", "budget_account")
+    op.drop_index("ix_task_creator_first", "task")
     for table, column in (
         ("task", "origin_id"), ("task", "chain_root_id"), ("collaboration", "origin_task_id"),
         ("budget_account", "granted_to_id"),
@@ -62,6 +63,12 @@ def _add_links() -> None:
     _add_link("task", "chain_root_id", "task", "ix_task_chain_root", "id")
     _add_link("collaboration", "origin_task_id", "task", "ix_collaboration_origin")
     _add_link("budget_account", "granted_to_id", "agent", "ix_budget_account_granted", "created_at")
+    op.create_index(
+        "ix_task_creator_first",
+        "task",
+        ["creator_id"],
+        postgresql_where=sa.text("parent_id is null and status in ('pending', 'in_progress')"),
+    )
     op.create_index(
         "ix_budget_account_parent_open", "budget_account", ["parent_id"], postgresql_where=sa.text("closed_at is null")
     )
