@@ -60,12 +60,13 @@ class EmbedderSettings(BaseModel):
 
 
 class ScriptedReply(BaseModel):
-    """What the offline model says as an agent. `when`: only where the request holds these words; `wait_s`: after so
-    many seconds."""
+    """What the offline model says as an agent; without one, as any. `when`: only where the request holds these words,
+    `in_conversation`: only where the conversation does; `wait_s`: after so many seconds."""
 
-    agent: str
+    agent: str = ""
     say: str = ""
     when: str = ""
+    in_conversation: str = ""
     wait_s: Annotated[float, Field(ge=0, le=600)] = 0.0
 
 

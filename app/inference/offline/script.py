@@ -11,7 +11,12 @@ from app.inference.prompt import Assignment
 def scripted_reply(task: Assignment) -> ScriptedReply | None:
     """The entry for this run; None when there is none. Nothing that a user or an agent wrote adds one."""
     request = f"{task.title}\n{task.instructions}".casefold()
-    entries = [entry for entry in task.script if entry.when.casefold() in request]
+    conversation = f"{request}\n{task.context}".casefold()
+    entries = [
+        entry
+        for entry in task.script
+        if entry.when.casefold() in request and entry.in_conversation.casefold() in conversation
+    ]
     if not entries:
         return None
     replies = 0
@@ -21,8 +26,8 @@ def scripted_reply(task: Assignment) -> ScriptedReply | None:
 
 
 def entries_of(script: tuple[ScriptedReply, ...], *names: str) -> tuple[ScriptedReply, ...]:
-    """The entries of an agent, by its slug or its name."""
-    known = {_plain(name) for name in names}
+    """The entries of an agent, by its slug or its name, and those of any."""
+    known = {"", *(_plain(name) for name in names)}
     return tuple(entry for entry in script if _plain(entry.agent) in known)
 
 

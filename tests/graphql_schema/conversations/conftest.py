@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.auth.roles import Role
+from app.config import ScriptedReply
 from app.conversations.partials import Speaker
 from app.db.engine import Database
 from app.db.transaction import Transactions
@@ -80,9 +81,17 @@ async def talk(parley: Parley) -> Talk:
 
 
 @pytest.fixture
-async def worker(parley: Parley) -> AsyncIterator[None]:
+def script() -> list[dict[str, Any]]:
+    """What the offline model says; tests say otherwise."""
+    return []
+
+
+@pytest.fixture
+async def worker(parley: Parley, script: list[dict[str, Any]]) -> AsyncIterator[None]:
     """A worker beside the API: runs managed agents on the offline model, and does errands."""
-    settings, database, redis = parley.settings, Database(parley.settings), Redis(parley.settings)
+    replies = tuple(ScriptedReply(**entry) for entry in script)
+    settings = parley.settings.model_copy(update={"offline_script": replies})
+    database, redis = Database(settings), Redis(settings)
     ringer, speaker, providers = Ringer(redis), Speaker(redis), Providers(settings)
     transaction = Transactions(database, ringer)
     pool = TaskPool(database, transaction, Execution(settings, database, providers, speaker=speaker), slots=5)
