@@ -90,7 +90,7 @@ async def set_rules(hall: Hall, *specs: HandoffRuleSpec, **fields: Any) -> None:
 
 
 def rule(source: str, target: str, condition: str, priority: int = 1) -> HandoffRuleSpec:
-    return HandoffRuleSpec(from_agent=source, to_agent=target, condition=condition, priority=priority)
+    return HandoffRuleSpec(from_agent=source, to_agent=target, condition=condition, priority=priority, trusts_text=True)
 
 
 async def decisions(hall: Hall) -> list[StepDecision]:

@@ -122,6 +122,7 @@ async def test_a_trial_tells_which_rule_would_fire_and_why(parley: Parley) -> No
         "fromAgentId": kyra,
         "toAgentId": luke,
         "condition": "draft complete and word_count >= {{ min_words }}",
+        "trustsText": True,
     }
     error = {"target": "PREVIOUS_AGENT", "condition": "error detected", "priority": 10}
     for given in (complete, error):
