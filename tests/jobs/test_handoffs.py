@@ -35,6 +35,7 @@ from app.handoffs import service as rules
 from app.handoffs.decision import DecidedBy
 from app.handoffs.spec import HandoffRuleSpec
 from app.tasks.errors import AgentUnavailable
+from app.tasks.transitions import complete
 from app.teams import service as teams
 from app.teams.models import AfterWork
 from tests.fixtures.desk import ACTOR, Desk
@@ -91,6 +92,28 @@ async def set_rules(hall: Hall, *specs: HandoffRuleSpec, **fields: Any) -> None:
 
 def rule(source: str, target: str, condition: str, priority: int = 1) -> HandoffRuleSpec:
     return HandoffRuleSpec(from_agent=source, to_agent=target, condition=condition, priority=priority, trusts_text=True)
+
+
+async def test_only_rules_that_say_so_compare_with_what_a_text_says(hall: Hall) -> None:
+    """A value given as data decides both rules; the newest one counts, whoever gave it."""
+    wary = HandoffRuleSpec(from_agent="kyra", to_agent="luke", condition="score > 5")
+    await set_rules(hall, wary, runtime_variables={"score": "number"})
+    await hall.say("Go.", "kyra")
+    await hall.errands()
+    await hall.replies("kyra", "score: 9")
+    await hall.errands()
+    assert await primary(hall) == "kyra"
+
+    await hall.say("Go on.", "kyra")
+    await hall.errands()
+    task = await hall.desk.claim("kyra")
+    assert task is not None
+    async with hall.desk.transaction() as session:
+        claim = {"team_id": hall.desk.team_id, "task_id": task.id, "claim_token": task.claim_token}
+        await complete(session, **claim, result="Measured.", output={"score": 9}, actor=ACTOR)
+    await hall.errands()
+
+    assert await primary(hall) == "luke"
 
 
 async def decisions(hall: Hall) -> list[StepDecision]:
