@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.attention import service as attention
 from app.budgets.models import OF_TEAM, BudgetAccount
-from app.budgets.near_cap import NEAR
+from app.budgets.near_cap import NEAR, warn_near_cap
 from app.events.log import Actor
 
 
@@ -35,10 +35,11 @@ async def _correct_team(session: AsyncSession, day: BudgetAccount, difference: D
     assert day.parent_id is not None
     for account in (await _lock(session, day.parent_id), await _lock(session, day.id)):
         await _add(session, account, spent=difference, settled=Decimal(0))
-        used = account.reserved + account.spent + difference
-        if account.alerted and used < account.cap * NEAR:
+        corrected = await _lock(session, account.id)
+        if corrected.alerted and corrected.reserved + corrected.spent < corrected.cap * NEAR:
             await session.execute(update(BudgetAccount).where(BudgetAccount.id == account.id).values(alerted=False))
             await attention.withdraw_of_budget(session, account.id, actor=actor)
+        await warn_near_cap(session, corrected)
 
 
 async def _add(session: AsyncSession, account: BudgetAccount, *, spent: Decimal, settled: Decimal) -> None:

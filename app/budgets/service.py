@@ -25,21 +25,22 @@ from app.clock import now
 from app.ids import new_id
 
 # Closes accounts. Work that they fund and that goes on (a session, a report, an answer) is paid from then on by whoever
-# funds them: its reservation stays, and no more is reserved than before. Returns the funders, with how much comes back
-# to each and how much was spent: the task above, the session, or the team's month and day. `level` is the order in
-# which these are locked; what is funded is locked before what funds it.
+# funds them: its reservation stays, and so does the allowance that it counts for. Returns the funders, with how much
+# comes back to each and how much was spent: the task above, the session, or the team's month and day. `level` is the
+# order in which these are locked; what is funded is locked before what funds it.
 _CLOSE = text("""
-with wanted as (
-    select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as one(id, cost)
+with requested as (
+    select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as request(id, cost)
 ), going_on as (
     select id, parent_id, held from budget_account
     where parent_id = any(cast(:ids as uuid[])) and closed_at is null order by id desc for no key update
 ), closing as (
-    select id, parent_id, held, spent + cost - settled as due, cost
-    from budget_account join wanted using (id) cross join (select count(*) from going_on) as locked_first
+    select id, parent_id, granted_to_id, held, spent + cost - settled as due, cost
+    from budget_account join requested using (id) cross join (select count(*) from going_on) as locked_first
     where closed_at is null order by id for no key update of budget_account
 ), moved as (
-    update budget_account as child set parent_id = closing.parent_id, updated_at = now()
+    update budget_account as child set parent_id = closing.parent_id, updated_at = now(),
+        granted_to_id = coalesce(child.granted_to_id, closing.granted_to_id)
     from going_on join closing on closing.id = going_on.parent_id where child.id = going_on.id
 ), carried as (
     select closing.id, coalesce(sum(going_on.held), 0) as held

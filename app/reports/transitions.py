@@ -13,7 +13,7 @@ from app.agents import service as agents
 from app.agents.models import Agent
 from app.budgets import service as budgets
 from app.budgets.errors import AllowanceExceeded, BudgetExhausted
-from app.budgets.models import AccountKind
+from app.budgets.models import AccountKind, BudgetAccount
 from app.config import Settings
 from app.errors import AppError
 from app.events.kinds import EventKind
@@ -70,8 +70,8 @@ async def _held(session: AsyncSession, team_id: UUID, task_id: UUID) -> tuple[Re
         return None
     await teams.share(session, team_id)
     of_task = (Report.team_id == team_id) & or_(Report.task_id == task_id, Report.repair_task_id == task_id)
-    requester_id = await session.scalar(select(Report.requester_id).where(of_task))
-    for agent_id in sorted({task.assignee_id, requester_id or task.assignee_id}):
+    granted_to = await session.scalar(select(BudgetAccount.granted_to_id).where(BudgetAccount.id == task.budget_id))
+    for agent_id in sorted({task.assignee_id, granted_to or task.assignee_id}):
         await agents.lock(session, team_id, agent_id)
     if task.origin_id is not None:
         await locked(session, team_id=team_id, task_id=task.origin_id)

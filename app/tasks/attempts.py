@@ -41,7 +41,7 @@ async def report(session: AsyncSession, task: Task, attempt: TaskAttempt, usage:
     affordable = cost <= left or not cost
     if not affordable and usage.self_reported:
         booked = max(left, Decimal(0))
-        await claims.keep(session, task, attempt, cost - booked)
+        await claims.record_claim(session, task, attempt, cost - booked)
         cost = booked
     attempt.model = usage.model or attempt.model
     attempt.metadata_ = usage.metadata or attempt.metadata_

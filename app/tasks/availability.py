@@ -44,7 +44,7 @@ async def refuse_first_task(session: AsyncSession, team_id: UUID, creator_id: UU
     named = select(Agent, open_tasks.scalar_subquery()).where(Agent.team_id == team_id, Agent.id == creator_id)
     row = (await session.execute(named)).one_or_none()
     if row is None:
-        return  # the chain of agents says so
+        return  # whoever reads the chain of agents refuses it
     creator, count = row
     if creator.status is not AgentStatus.ACTIVE:
         reason = UnavailableReason(creator.status.value)

@@ -16,7 +16,7 @@ from app.tasks.models import Task, TaskAttempt
 BOOK, DISMISS = "book", "dismiss"
 
 
-async def keep(session: AsyncSession, task: Task, attempt: TaskAttempt, amount: Decimal) -> None:
+async def record_claim(session: AsyncSession, task: Task, attempt: TaskAttempt, amount: Decimal) -> None:
     """Records the claim on a locked task and asks a person, once for each open question."""
     attempt.claimed_cost += amount
     task.claimed_cost += amount

@@ -46,7 +46,6 @@ from app.tasks.waits import askers_of
 from app.teams.flags import FeatureFlag, require
 from app.teams.models import Team
 
-NO_AGENT = UUID(int=0)
 _SAID = {"title", "instructions", "context", "expected_output", "input_artifacts"}
 
 
@@ -92,11 +91,7 @@ async def delegate(
         wanted = _clean(redacts, wanted)
     if parent is None and not wanted.again:
         await refuse_first_task(session, team_id, creator_id, limit=settings.first_tasks_per_sender)
-    chain = await chain_above(session, parent) if parent else await slugs_of(session, team_id, [creator_id])
-    if parent is not None:
-        check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
-    check_chain(chain, assignee.slug)
-    depth = parent.depth + 1 if parent else 1
+    chain = await _checked_chain(session, team_id, creator_id, parent, assignee)
     input_hash = _fingerprint(wanted)
     if parent is not None:
         await _refuse_oscillation(session, parent, assignee, input_hash, chain)
@@ -108,8 +103,9 @@ async def delegate(
         await dependencies.refuse_wait_cycle(
             session, team_id=team_id, title=wanted.spec.title, needs=wanted.depends_on, parent_id=parent.id
         )
-    task = _row(wanted, team_id, creator_id, parent, depth, actor)
-    payer = Payer(parent.budget_id if parent else None, locked_agents.get(wanted.allowance_of or NO_AGENT))
+    task = _row(wanted, team_id, creator_id, parent, actor)
+    granted_to = locked_agents[wanted.allowance_of] if wanted.allowance_of else None
+    payer = Payer(parent.budget_id if parent else None, granted_to)
     task.budget_id, unfunded = await open_budget(
         session, team_id=team_id, payer=payer, amount=wanted.spec.budget_usd, caps=caps, settings=settings
     )
@@ -162,6 +158,19 @@ async def _contract(session: AsyncSession, team_id: UUID, wanted: Delegation) ->
         return None
     await contracts.require_input(contract, wanted.contract_input)
     return contract
+
+
+async def _checked_chain(
+    session: AsyncSession, team_id: UUID, creator_id: UUID, parent: Task | None, assignee: Agent
+) -> list[str]:
+    """The agents above the new task. Raises CycleDetected or DelegationDepthExceeded."""
+    if parent is None:
+        chain = await slugs_of(session, team_id, [creator_id])
+    else:
+        chain = await chain_above(session, parent)
+        check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
+    check_chain(chain, assignee.slug)
+    return chain
 
 
 def _fingerprint(wanted: Delegation) -> bytes:
@@ -257,9 +266,10 @@ async def _authority(
     return granted.narrowed(tools=wished, agents=asked, assignee=assignee.slug)
 
 
-def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | None, depth: int, actor: Actor) -> Task:
+def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | None, actor: Actor) -> Task:
     task = row_of(wanted.spec, new_id(), team_id)
-    task.creator_id, task.assignee_id, task.depth = creator_id, wanted.assignee_id, depth
+    task.creator_id, task.assignee_id = creator_id, wanted.assignee_id
+    task.depth = parent.depth + 1 if parent else 1
     task.on_behalf_of = parent.on_behalf_of if parent else actor.name
     task.root_id = parent.root_id if parent else task.id
     task.conversation_id, task.redacts = wanted.conversation_id, wanted.redacts

@@ -75,6 +75,14 @@ DELEGATIONS: list[Any] = [
     ("heartbeat", "luke", "0.01"), ("complete", "luke", "5"),
     ("delegate", "luke", "30", False), ("delegate", "luke", "0.05", False), ("cancel", "luke"),
 ]  # fmt: skip
+# What goes on after the task that an allowance paid for still counts for that allowance.
+ALLOWANCES: list[Any] = [
+    *BEGINNING, ("complete", "luke", "1000000"), ("delegate", "luke", "0.05", False), ("claim", "kyra"),
+    ("report", "kyra", "0.04", True), ("complete", "kyra", "0.01"), ("delegate", "luke", "0.04", False),
+    ("claim", "kyra"), ("consult", "kyra", "0.03", True), ("complete", "kyra", "0.01"),
+    ("delegate", "luke", "0.03", False), ("session", "kyra", "0.05", False), ("complete", "kyra", "0"),
+    ("delegate", "kyra", "0.05", False),
+]  # fmt: skip
 TOTALS = """
 select kind, sum(spent + reserved) from budget_account where team_id = $1 and kind in ('team_day', 'team_month')
 group by kind
@@ -248,6 +256,7 @@ def test_no_sequence_of_calls_spends_more_than_was_granted(database_url: str, re
         @hypothesis.example(CONSULTATIONS)
         @hypothesis.example(REPORTS)
         @hypothesis.example(DELEGATIONS)
+        @hypothesis.example(ALLOWANCES)
         @given(STEPS)
         def play(steps: list[Any]) -> None:
             runner.run(_play(database, client, settings, steps, succeeded))
