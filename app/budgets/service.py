@@ -27,7 +27,8 @@ from app.ids import new_id
 # Closes accounts. Work that they fund and that goes on (a session, a report, an answer) is paid from then on by whoever
 # funds them: its reservation stays, and so does the allowance that it counts for. Returns the funders, with how much
 # comes back to each and how much was spent: the task above, the session, or the team's month and day. `level` is the
-# order in which these are locked; what is funded is locked before what funds it.
+# order in which these are locked; what is funded is locked before what funds it. The new values come from the locked
+# rows: Postgres checks constraints before it notices that a row has changed since the statement began.
 _CLOSE = text("""
 with requested as (
     select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as request(id, cost)
@@ -35,7 +36,7 @@ with requested as (
     select id, parent_id, held from budget_account
     where parent_id = any(cast(:ids as uuid[])) and closed_at is null order by id desc for no key update
 ), closing as (
-    select id, parent_id, granted_to_id, held, spent + cost - settled as due, cost
+    select id, parent_id, granted_to_id, held, reserved, spent + cost as spent, spent + cost - settled as due
     from budget_account join requested using (id) cross join (select count(*) from going_on) as locked_first
     where closed_at is null order by id for no key update of budget_account
 ), moved as (
@@ -47,8 +48,8 @@ with requested as (
     from closing left join going_on on going_on.parent_id = closing.id group by closing.id
 ), closed as (
     update budget_account as account
-    set spent = spent + cost, held = 0, reserved = reserved - carried.held, settled = spent + cost, closed_at = now(),
-        updated_at = now()
+    set spent = closing.spent, settled = closing.spent, held = 0, reserved = closing.reserved - carried.held,
+        closed_at = now(), updated_at = now()
     from closing join carried using (id) where account.id = closing.id
 ), funding as (
     select funder.id, case when funder.kind in ('task', 'collaboration') then 1 else 3 end as level,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -110,6 +112,31 @@ async def test_work_goes_on_through_the_ends_of_several_tasks(desk: Desk) -> Non
     await desk.complete(written, cost="0.25")
 
     assert await day(desk) == (0, Decimal("0.55"))
+
+
+async def test_tasks_and_what_they_started_end_at_once(desk: Desk) -> None:
+    """Whoever is first: nothing waits for each other, everything is counted once, and nothing stays reserved."""
+    ending: list[tuple[Task, str]] = []
+    for number in range(8):
+        top = await desk.working("zara", f"top-{number}", budget_usd="1")
+        below = await desk.working(None, f"below-{number}", parent=top, budget_usd="0.6")
+        await ask_report(desk, Start(below.id), f"writer-{number}", f"below-{number}", budget_usd=Decimal("0.2"))
+        await ask_report(desk, Start(top.id), f"editor-{number}", f"top-{number}", budget_usd=Decimal("0.2"))
+        writing, editing = await desk.claim(f"writer-{number}"), await desk.claim(f"editor-{number}")
+        assert writing is not None
+        assert editing is not None
+        ending += [(top, "0.01"), (below, "0.02"), (writing, "0.04"), (editing, "0.08")]
+
+    async def end(task: Task, cost: str) -> None:
+        with suppress(ClaimLost):  # a task that ends cancels what it delegated
+            await desk.complete(task, cost=cost)
+
+    await asyncio.gather(*(end(task, cost) for task, cost in ending))
+
+    costs = [(await desk.read(task)).cost for task, _ in ending]
+    assert await day(desk) == (0, sum(costs))
+    assert sum(costs) >= 8 * Decimal("0.13")
+    assert await desk.reserved() == 0
 
 
 @pytest.mark.parametrize("kind", ["session", "report"])
