@@ -167,7 +167,7 @@ class Settings(BaseSettings):
         50, description="Open questions to people, asked outside any task, that one agent or one key's name may have."
     )
     first_tasks_per_sender: Positive = Field(
-        1_000, description="Open tasks without a parent that one agent may have delegated."
+        2_000, description="Open tasks without a parent that one agent may have delegated."
     )
 
     team_day_budget_usd: Decimal = Field(
