@@ -59,6 +59,17 @@ class EmbedderSettings(BaseModel):
         return self
 
 
+class ScriptedReply(BaseModel):
+    """What the offline model says as an agent; without one, as any. `when`: only where the request holds these words,
+    `in_conversation`: only where the conversation does; `wait_s`: after so many seconds."""
+
+    agent: str = ""
+    say: str = ""
+    when: str = ""
+    in_conversation: str = ""
+    wait_s: Annotated[float, Field(ge=0, le=600)] = 0.0
+
+
 class HandoffJudge(StrEnum):
     EMBEDDING = "embedding"
     MODEL = "model"
@@ -201,6 +212,16 @@ class Settings(BaseSettings):
         1_000, description="Unread messages that one agent's inbox holds; the next one is refused until some are read."
     )
 
+    inbox_limit_per_sender: Positive = Field(
+        200, description="Unread messages of one sender that one agent's inbox holds, so that nobody fills it alone."
+    )
+    questions_per_sender: Positive = Field(
+        50, description="Open questions to people, asked outside any task, that one agent or one key's name may have."
+    )
+    first_tasks_per_sender: Positive = Field(
+        2_000, description="Open tasks without a parent that one agent may have delegated."
+    )
+
     team_day_budget_usd: Decimal = Field(
         Decimal(50),
         ge=0,
@@ -215,6 +236,12 @@ class Settings(BaseSettings):
         Decimal("0.50"),
         gt=0,
         description="US dollars reserved for a task that is delegated without a budget of its own.",
+    )
+    agent_day_allowance_usd: Decimal = Field(
+        Decimal(0),
+        ge=0,
+        description="US dollars that an agent's key may spend in a UTC day on work that it starts outside any task, "
+        "unless an admin granted the agent its own (`setAgentAllowance`). 0: such work is refused.",
     )
     reply_timeout_s: Positive = Field(
         300,
@@ -259,6 +286,17 @@ class Settings(BaseSettings):
     )
     model_tier_1: str = Field("offline", description="Model of tier 1, for ordinary work.")
     model_tier_2: str = Field("offline", description="Model of tier 2, for demanding work.")
+    offline_directives: bool = Field(
+        False,
+        description="Whether the offline model obeys directives in the instructions of tasks that admins and "
+        "integrators delegate, and `PARLEY_OFFLINE_SCRIPT`. For demos and tests; `parley dev` turns it on.",
+    )
+    offline_script: tuple[ScriptedReply, ...] = Field(
+        (),
+        description="What the offline model says as an agent, as JSON, for demos and tests: "
+        '`[{"agent": "writer", "say": "The draft is complete.", "when": "draft", "wait_s": 0.5}]`. Of several entries '
+        "that fit each is said once in a conversation, in order, and the last one again and again.",
+    )
     tier_usd_per_million_tokens: tuple[Price, Price, Price] = Field(
         (Decimal("0.5"), Decimal(3), Decimal(15)),
         description="What routing estimates costs by: US dollars for a million tokens of tier 0, 1 and 2, as JSON. "

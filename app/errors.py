@@ -49,6 +49,17 @@ def check_text(path: str, text: str, *, most: int, least: int = 0) -> str:
     return text
 
 
+class QuotaExceeded(AppError):
+    """A sender has as much open as it may have; nothing was done."""
+
+    code = "QUOTA_EXCEEDED"
+
+    def __init__(self, what: str, *, limit: int, setting: str, instead: str) -> None:
+        super().__init__(
+            f"{what}: {limit:,} is the most at a time ({setting}). {instead}", limit=limit, setting=setting
+        )
+
+
 class NotFound(AppError):
     code = "NOT_FOUND"
 

@@ -11,6 +11,7 @@ from app.attention import errors as attention_errors
 from app.attention.models import AttentionState
 from app.auth.idempotency import IdempotencyConflict as IdempotencyConflictError
 from app.auth.roles import Permission, Role
+from app.budgets.errors import AllowanceExceeded as AllowanceExceededError
 from app.budgets.errors import BudgetExhausted as BudgetExhaustedError
 from app.budgets.models import AccountKind
 from app.collaborations.errors import ParticipantsUnsuitable as ParticipantsUnsuitableError
@@ -143,6 +144,23 @@ class BudgetExhausted(Refusal):
     asked: Usd = strawberry.field(description="What was asked for.")
 
 
+@strawberry.type(
+    description="An agent's key would start work outside any task for more than the agent's daily allowance. Nothing "
+    "was reserved. Claim a task and start the work below it, or have an admin grant more with setAgentAllowance."
+)
+class AllowanceExceeded(Refusal):
+    agent: str = strawberry.field(description="The slug of the agent.")
+    allowance: Usd = strawberry.field(description="What it may spend in a UTC day outside any task.")
+    used: Usd = strawberry.field(description="What of that is spent or reserved today.")
+    asked: Usd = strawberry.field(description="What was asked for.")
+
+
+@strawberry.type(description="The sender has as much open as it may have at a time. Nothing was done.")
+class QuotaExceeded(Refusal):
+    limit: int = strawberry.field(description="The most at a time.")
+    setting: str = strawberry.field(description="The setting of the installation that says so.")
+
+
 @strawberry.type(description="The claim does not hold the task any more: stop working on it. Nothing was changed.")
 class ClaimLost(Refusal):
     pass
@@ -259,6 +277,7 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     errors.NotFound: (NotFound, _plain(NotFound)),
     errors.Conflict: (Conflict, _plain(Conflict)),
     errors.Forbidden: (Forbidden, _forbidden),
+    errors.QuotaExceeded: (QuotaExceeded, _detailed(QuotaExceeded)),
     IdempotencyConflictError: (IdempotencyConflict, _plain(IdempotencyConflict)),
     FeatureDisabledError: (FeatureDisabled, _disabled),
     handoff_errors.InvalidCondition: (InvalidCondition, _condition),
@@ -270,6 +289,7 @@ REFUSALS: dict[type[errors.AppError], tuple[type[Refusal], Any]] = {
     task_errors.ClaimLost: (ClaimLost, _plain(ClaimLost)),
     ParticipantsUnsuitableError: (ParticipantsUnsuitable, _unsuitable),
     BudgetExhaustedError: (BudgetExhausted, _exhausted),
+    AllowanceExceededError: (AllowanceExceeded, _detailed(AllowanceExceeded)),
     attention_errors.AlreadyAnswered: (AlreadyAnswered, _already_answered),
     memory_errors.MemoryFull: (MemoryFull, _detailed(MemoryFull)),
     routing_errors.AgentNotActive: (AgentUnavailable, _unavailable),

@@ -12,6 +12,7 @@ from graphql_schema.attention import subscription as attention_streams
 from graphql_schema.attention import types as attention_types
 from graphql_schema.auth import mutation as auth
 from graphql_schema.auth import types as auth_types
+from graphql_schema.budgets import mutation as budgets
 from graphql_schema.collaborations import mutation as collaborations
 from graphql_schema.collaborations import subscription as collaboration_streams
 from graphql_schema.collaborations import types as collaboration_types
@@ -118,6 +119,8 @@ Mutation = strawberry.type(
             "set_message_policy": teams.set_message_policy,
             "set_feature_flags": teams.set_feature_flags,
             "set_team_budgets": teams.set_team_budgets,
+            "set_agent_allowance": budgets.set_agent_allowance,
+            "correct_task_cost": budgets.correct_task_cost,
             "create_api_key": auth.create_api_key,
             "revoke_api_key": auth.revoke_api_key,
         },

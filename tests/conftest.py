@@ -16,6 +16,9 @@ settings.register_profile(
 )
 settings.load_profile("parley")
 
+# Tests have the offline model do as they say.
+os.environ["PARLEY_OFFLINE_DIRECTIVES"] = "true"
+
 pytest_plugins = [
     "tests.fixtures.services",
     "tests.fixtures.database",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, SmallInteger, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Numeric, SmallInteger, String, Text, UniqueConstraint
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -44,6 +45,7 @@ class Agent(Identified, Timestamped, Base):
         team_key(),
         UniqueConstraint("team_id", "slug"),
         CheckConstraint("slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'", name="slug"),
+        CheckConstraint("day_allowance_usd >= 0", name="day_allowance"),
         CheckConstraint("model_tier between 0 and 2", name="model_tier"),
         CheckConstraint("formality between 0 and 1", name="formality"),
         CheckConstraint("humor between 0 and 1", name="humor"),
@@ -70,6 +72,8 @@ class Agent(Identified, Timestamped, Base):
     model_tier: Mapped[int] = mapped_column(SmallInteger, server_default="1")
     runtime: Mapped[AgentRuntime] = mapped_column(text_enum(AgentRuntime), server_default=AgentRuntime.MANAGED.value)
     version: Mapped[int] = mapped_column(server_default="1")
+    # US dollars that its key may spend in a UTC day on work outside any task; none: the installation's setting.
+    day_allowance_usd: Mapped[Decimal | None] = mapped_column(Numeric(14, 6))
     archived_at: Mapped[datetime | None]
 
 

@@ -23,6 +23,7 @@ class AttentionKind(StrEnum):
     BUDGET_RAISE = "budget_raise"
     DEAD_LETTER = "dead_letter"
     FAILED_SUBTASK = "failed_subtask"
+    COST_CLAIM = "cost_claim"
 
 
 class AttentionState(StrEnum):

@@ -182,6 +182,19 @@ async def close_of_budget(session: AsyncSession, budget_id: UUID, *, option: str
         close(session, item, AttentionState.ANSWERED, option=option, actor=actor)
 
 
+async def withdraw_of_budget(session: AsyncSession, budget_id: UUID, *, actor: Actor) -> None:
+    """Corrections left room under the cap again."""
+    for item in await _open_of(session, AttentionItem.budget_id == budget_id):
+        close(session, item, AttentionState.WITHDRAWN, answer="What was spent has been corrected.", actor=actor)
+
+
+async def close_of_claim(session: AsyncSession, task_id: UUID, *, option: str, note: str, actor: Actor) -> None:
+    """A person decided on a cost that was claimed beyond a task's budget, or an admin corrected the task's cost."""
+    claims = (AttentionItem.task_id == task_id) & (AttentionItem.kind == AttentionKind.COST_CLAIM)
+    for item in await _open_of(session, claims):
+        close(session, item, AttentionState.ANSWERED, option=option, answer=note, actor=actor)
+
+
 async def withdraw_of_task(session: AsyncSession, task_id: UUID, *, actor: Actor = SYSTEM) -> None:
     """A task ended that waited for a person: nobody needs the answer any more."""
     held = (AttentionItem.task_id == task_id) & AttentionItem.holds_task

@@ -31,3 +31,21 @@ class BudgetExhausted(AppError):
             spent=spent,
             asked=asked,
         )
+
+
+class AllowanceExceeded(AppError):
+    """An agent's key would start work outside any task for more than the agent's daily allowance."""
+
+    code = "ALLOWANCE_EXCEEDED"
+
+    def __init__(self, *, agent: str, allowance: Decimal, used: Decimal, asked: Decimal) -> None:
+        left = max(allowance - used, Decimal(0))
+        super().__init__(
+            f"{agent} works on no task, and its daily allowance for other work has {left:f} of {allowance:f} USD left; "
+            f"{asked:f} was asked for. Claim a task and start the work below it, ask for less, or have an "
+            "admin grant more (setAgentAllowance).",
+            agent=agent,
+            allowance=allowance,
+            used=used,
+            asked=asked,
+        )

@@ -24,22 +24,38 @@ from app.budgets.near_cap import warn_near_cap
 from app.clock import now
 from app.ids import new_id
 
-# Whoever has reserved for the closed accounts, with how much comes back and how much was spent: the task above, the
-# session, or the team's month and day. `level` is the order in which these are locked.
+# Closes accounts. Work that they fund and that goes on (a session, a report, an answer) is paid from then on by whoever
+# funds them: its reservation stays, and so does the allowance that it counts for. Returns the funders, with how much
+# comes back to each and how much was spent: the task above, the session, or the team's month and day. `level` is the
+# order in which these are locked; what is funded is locked before what funds it. The new values come from the locked
+# rows: Postgres checks constraints before it notices that a row has changed since the statement began.
 _CLOSE = text("""
-with wanted as (
-    select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as one(id, cost)
+with requested as (
+    select * from unnest(cast(:ids as uuid[]), cast(:costs as numeric[])) as request(id, cost)
+), going_on as (
+    select id, parent_id, held from budget_account
+    where parent_id = any(cast(:ids as uuid[])) and closed_at is null order by id desc for no key update
 ), closing as (
-    select id, parent_id, held, spent + cost - settled as due, cost
-    from budget_account join wanted using (id) where closed_at is null order by id for no key update of budget_account
+    select id, parent_id, granted_to_id, held, reserved, spent + cost as spent, spent + cost - settled as due
+    from budget_account join requested using (id) cross join (select count(*) from going_on) as locked_first
+    where closed_at is null order by id for no key update of budget_account
+), moved as (
+    update budget_account as child set parent_id = closing.parent_id, updated_at = now(),
+        granted_to_id = coalesce(child.granted_to_id, closing.granted_to_id)
+    from going_on join closing on closing.id = going_on.parent_id where child.id = going_on.id
+), carried as (
+    select closing.id, coalesce(sum(going_on.held), 0) as held
+    from closing left join going_on on going_on.parent_id = closing.id group by closing.id
 ), closed as (
     update budget_account as account
-    set spent = spent + cost, held = 0, settled = spent + cost, closed_at = now(), updated_at = now()
-    from closing where account.id = closing.id
+    set spent = closing.spent, settled = closing.spent, held = 0, reserved = closing.reserved - carried.held,
+        closed_at = now(), updated_at = now()
+    from closing join carried using (id) where account.id = closing.id
 ), funding as (
     select funder.id, case when funder.kind in ('task', 'collaboration') then 1 else 3 end as level,
-        funder.parent_id as month, sum(closing.held) as held, sum(due) as due
-    from closing join budget_account as funder on funder.id = closing.parent_id group by funder.id
+        funder.parent_id as month, sum(closing.held - carried.held) as held, sum(due) as due
+    from closing join carried using (id) join budget_account as funder on funder.id = closing.parent_id
+    group by funder.id
 )
 select id, level, held, due from funding
 union all select month, 2, sum(held), sum(due) from funding where level = 3 group by month
@@ -61,18 +77,33 @@ class Unfunded:
     caps: TeamCaps
 
 
-async def open_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
-    """An account for a first task, carved from the team's day and month; raises BudgetExhausted."""
-    opened = await draw_up_for_team(session, team_id=team_id, caps=caps, amount=amount)
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """`funder_id` is the account of a task or session; without one the team's day funds it."""
+
+    funder_id: UUID | None
+    granted_to: UUID | None
+    cap: Decimal
+    unspent: Decimal
+
+
+async def open_for_team(
+    session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal, granted_to: UUID | None = None
+) -> UUID:
+    """An account for a first task, carved from the team's day and month; raises BudgetExhausted. `granted_to` is the
+    agent whose allowance it counts for."""
+    opened = await draw_up_for_team(session, team_id=team_id, caps=caps, amount=amount, granted_to=granted_to)
     await fund(session, opened)
     return opened.account_id
 
 
-async def draw_up_for_team(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> Unfunded:
+async def draw_up_for_team(
+    session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal, granted_to: UUID | None = None
+) -> Unfunded:
     """An account for a first task, for which `fund` has still to reserve before the transaction ends. All work of a
     team takes turns at the accounts of its day and month: what can be done before is to be done before."""
     month, day = await _team_accounts(session, team_id, caps)
-    return Unfunded(await _insert(session, team_id, day, amount), month, day, amount, caps)
+    return Unfunded(await _insert(session, team_id, day, amount, granted_to=granted_to), month, day, amount, caps)
 
 
 async def fund(session: AsyncSession, opened: Unfunded) -> None:
@@ -81,34 +112,45 @@ async def fund(session: AsyncSession, opened: Unfunded) -> None:
     await _reserve(session, opened.day_id, opened.amount, opened.caps.day)
 
 
-async def open_for_session(session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal) -> UUID:
+async def open_for_session(
+    session: AsyncSession, *, team_id: UUID, caps: TeamCaps, amount: Decimal, granted_to: UUID | None = None
+) -> UUID:
     """An account for a collaboration session, carved from the team's day and month; raises BudgetExhausted."""
     day = await _reserve_from_team(session, team_id, caps, amount)
-    return await _insert(session, team_id, day, amount, AccountKind.COLLABORATION)
+    return await _insert(session, team_id, day, amount, AccountKind.COLLABORATION, granted_to)
 
 
 async def enlarge(session: AsyncSession, *, account_id: UUID, amount: Decimal, caps: TeamCaps) -> None:
-    """Add to a session's account, from the day and month that fund it; raises BudgetExhausted."""
+    """Add to a session's account, from the task or from the day and month that fund it; raises BudgetExhausted."""
     account = await _locked(session, account_id)
-    day = await _read(session, account.parent_id)
-    assert day.parent_id is not None
-    await _reserve(session, day.parent_id, amount, caps.month)
-    await _reserve(session, day.id, amount, caps.day)
+    funder = await _read(session, account.parent_id)
+    if funder.kind in OF_TEAM:
+        assert funder.parent_id is not None
+        await _reserve(session, funder.parent_id, amount, caps.month)
+        await _reserve(session, funder.id, amount, caps.day)
+    else:
+        await _reserve(session, funder.id, amount)
     more = {"cap": BudgetAccount.cap + amount, "held": BudgetAccount.held + amount, "updated_at": func.now()}
     await session.execute(update(BudgetAccount).where(BudgetAccount.id == account_id).values(more))
 
 
 async def open_below(
-    session: AsyncSession, *, team_id: UUID, parent_id: UUID, amount: Decimal | None, usual: Decimal
-) -> UUID:
-    """An account carved from another task's. Without an amount it gets the usual one, or half of what is left if that
-    is less: something stays for the parent itself and for its next subtask."""
+    session: AsyncSession,
+    *,
+    team_id: UUID,
+    parent_id: UUID,
+    amount: Decimal | None,
+    usual: Decimal,
+    kind: AccountKind = AccountKind.TASK,
+) -> tuple[UUID, Decimal]:
+    """An account carved from another task's, and how much it holds. Without an amount it gets the usual one, or half of
+    what is left if that is less: something stays for the parent itself and for its next subtask."""
     if amount is None:
         parent = await _locked(session, parent_id)
         half = ((parent.cap - parent.reserved - parent.spent) / 2).quantize(CENT, ROUND_DOWN)
         amount = min(usual, half) if half > 0 else usual
     await _reserve(session, parent_id, amount)
-    return await _insert(session, team_id, parent_id, amount)
+    return await _insert(session, team_id, parent_id, amount, kind), amount
 
 
 async def left(session: AsyncSession, account_id: UUID) -> Decimal:
@@ -122,6 +164,15 @@ async def spent(session: AsyncSession, account_id: UUID) -> Decimal:
     return (await _read(session, account_id)).spent
 
 
+async def funding_of(session: AsyncSession, account_id: UUID) -> Funding:
+    """Who funds an account now, and what is left of it."""
+    account = await _read(session, account_id)
+    funder = await _read(session, account.parent_id)
+    unspent = max(account.cap - account.spent, Decimal(0))
+    funder_id = None if funder.kind in OF_TEAM else funder.id
+    return Funding(funder_id, account.granted_to_id, account.cap, unspent)
+
+
 async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> None:
     """Add a real cost, whatever the cap says."""
     mine = update(BudgetAccount).where(BudgetAccount.id == account_id)
@@ -129,11 +180,28 @@ async def charge(session: AsyncSession, account_id: UUID, amount: Decimal) -> No
 
 
 async def settle(session: AsyncSession, costs: Mapping[UUID, Decimal]) -> None:
-    """Add a last cost to each account, pass on what was spent, give back the rest and close. None may fund another of
-    them. An account that is closed already stays as it is."""
-    shares = (await session.execute(_CLOSE, {"ids": list(costs), "costs": list(costs.values())})).all()
-    for share in sorted(shares, key=lambda found: (found.level, found.id)):
-        await session.execute(_PASS_ON, {"id": share.id, "held": share.held, "due": share.due})
+    """Add a last cost to each account, pass on what was spent, give back the rest and close. An account that is closed
+    already stays as it is."""
+    for level in await _levels(session, list(costs)):
+        given = {"ids": level, "costs": [costs[account_id] for account_id in level]}
+        shares = (await session.execute(_CLOSE, given)).all()
+        # Accounts are made after those that fund them, so the newest first is the way up.
+        for share in sorted(shares, key=lambda share: (share.level, -share.id.int)):
+            await session.execute(_PASS_ON, {"id": share.id, "held": share.held, "due": share.due})
+
+
+async def _levels(session: AsyncSession, ids: list[UUID]) -> list[list[UUID]]:
+    """The accounts in an order in which none is closed before one that it funds."""
+    if len(ids) < 2:
+        return [ids] if ids else []
+    funders = select(BudgetAccount.id, BudgetAccount.parent_id).where(BudgetAccount.id.in_(ids))
+    parents = {account_id: parent_id for account_id, parent_id in await session.execute(funders)}
+    levels: list[list[UUID]] = []
+    while parents:
+        funding = set(parents.values())
+        levels.append([account_id for account_id in parents if account_id not in funding])
+        parents = {account_id: parent_id for account_id, parent_id in parents.items() if account_id in funding}
+    return levels
 
 
 async def reopen(session: AsyncSession, *, account_id: UUID, caps: TeamCaps) -> None:
@@ -205,10 +273,15 @@ async def _reserve(session: AsyncSession, account_id: UUID, amount: Decimal, cap
 
 
 async def _insert(
-    session: AsyncSession, team_id: UUID, parent_id: UUID, amount: Decimal, kind: AccountKind = AccountKind.TASK
+    session: AsyncSession,
+    team_id: UUID,
+    parent_id: UUID,
+    amount: Decimal,
+    kind: AccountKind = AccountKind.TASK,
+    granted_to: UUID | None = None,
 ) -> UUID:
     made = new_id()
-    row = {"id": made, "team_id": team_id, "kind": kind, "parent_id": parent_id}
+    row = {"id": made, "team_id": team_id, "kind": kind, "parent_id": parent_id, "granted_to_id": granted_to}
     await session.execute(insert(BudgetAccount).values(**row, cap=amount, held=amount))
     return made
 

@@ -28,6 +28,7 @@ from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
 from app.ids import Prefix, to_global
 from app.tasks.availability import refuse_inactive
+from app.tasks.errors import AuthorityExceeded
 from app.tasks.models import Task
 
 MOST_CHOICES = 20
@@ -62,7 +63,11 @@ async def settle(
 def _reassign(held: Held, stage: CollaborationStage, to_agent_id: UUID | None) -> None:
     if to_agent_id is None:
         raise InvalidInput.of("agentId", "is needed to reassign")
-    refuse_inactive(held.agents[to_agent_id])
+    agent = held.agents[to_agent_id]
+    refuse_inactive(agent)
+    allowed = held.row.allowed_agents
+    if allowed is not None and to_agent_id not in allowed and to_agent_id != held.row.lead_id:
+        raise AuthorityExceeded([f"the agent '{agent.slug}'"])
     once = held.row.pattern is not CollaborationPattern.PIPELINE
     if once and any(seat.agent_id == to_agent_id for seat in held.seats):
         raise Conflict(f"{held.agents[to_agent_id].name} takes part already. Name another agent, or retry.")

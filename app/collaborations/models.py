@@ -97,7 +97,7 @@ class Collaboration(Identified, Timestamped, Base):
     `max_cost` may be moved while it is open; `error_code` says why it did not complete.
 
     `agreement` and `converged` are what a consensus came to, as of its last round. `allowed_tools` and `allowed_agents`
-    are those of the task from which it was started; none means no limit.
+    are those of the task from which it was started, `origin_task_id`; none means no limit.
     """
 
     __tablename__ = "collaboration"
@@ -106,6 +106,7 @@ class Collaboration(Identified, Timestamped, Base):
         team_link("lead_id", "agent"),
         team_link("budget_id", "budget_account"),
         team_link("conversation_id", "conversation"),
+        team_link("origin_task_id", "task", use_alter=True, name="fk_collaboration_team_id_origin_task_id"),
         CheckConstraint(
             "(status in ('completed', 'failed', 'timed_out', 'cancelled')) = (finished_at is not null)", name="finished"
         ),
@@ -114,6 +115,7 @@ class Collaboration(Identified, Timestamped, Base):
         CheckConstraint("review_timeout_s >= 1", name="review_time"),
         Index("ix_collaboration_team", "team_id", "id"),
         Index("ix_collaboration_lead", "lead_id", "id"),
+        Index("ix_collaboration_origin", "origin_task_id", postgresql_where=text("origin_task_id is not null")),
         Index(
             "ix_collaboration_conversation",
             "conversation_id",
@@ -133,6 +135,8 @@ class Collaboration(Identified, Timestamped, Base):
     on_failure: Mapped[OnFailure] = mapped_column(text_enum(OnFailure))
     lead_id: Mapped[UUID | None]
     conversation_id: Mapped[UUID | None]
+    origin_task_id: Mapped[UUID | None]
+    obeys_directives: Mapped[bool] = mapped_column(server_default="false", default=False)
     on_behalf_of: Mapped[str] = mapped_column(String(120))
     allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     allowed_agents: Mapped[list[UUID] | None] = mapped_column(ARRAY(Uuid()))

@@ -20,7 +20,7 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
 from app.tasks.assignment import Assignment, assign
-from app.tasks.models import TaskPurpose
+from app.tasks.models import Task, TaskPurpose
 from app.tasks.spec import TaskSpec
 
 
@@ -79,6 +79,9 @@ async def _order(
             output_schema=wanted.output_schema,
             contract=wanted.contract,
             contract_input=wanted.contract_input,
+            origin=await session.get(Task, row.origin_task_id) if row.origin_task_id else None,
+            # What an agent planned for the stage is its output, in which no directive counts.
+            directives=row.obeys_directives and not order.ask,
         ),
         settings=settings,
         actor=actor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -11,8 +11,6 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent
-from app.budgets import service as budgets
-from app.budgets.caps import caps_of
 from app.collaborations.held import Held, lock_agents
 from app.collaborations.models import (
     OPEN,
@@ -24,6 +22,7 @@ from app.collaborations.models import (
     ParticipantStatus,
 )
 from app.collaborations.narration import tell
+from app.collaborations.origin import open_session_budget, refuse_below
 from app.collaborations.roster import check_roster
 from app.collaborations.seating import Seating, seated
 from app.collaborations.spec import OPTIONS, THRESHOLD, CollaborationSpec
@@ -33,7 +32,8 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
 from app.tasks.availability import refuse_inactive
-from app.tasks.errors import AgentUnavailable, AuthorityExceeded, UnavailableReason
+from app.tasks.errors import AgentUnavailable, UnavailableReason
+from app.tasks.starts import BY_OTHERS, Start, lock_origin
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 
@@ -42,14 +42,15 @@ MOST_LED = 20  # open sessions that one agent may lead at a time
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """From where a session is started. `lead_id` leads it where none of the participants does; `tools` and `agents` are
-    all that the task may use and ask from which it is started, None: no limit."""
+    """From where a session is started. `lead_id` leads it where none of the participants does; `start` says on what
+    authority, and `agent_id` is the agent that must work on the task which starts it. `directives`: whether the offline
+    model obeys those in the goal and in the participants' own instructions."""
 
-    on_behalf_of: str | None = None
     lead_id: UUID | None = None
     conversation_id: UUID | None = None
-    tools: Collection[str] | None = None
-    agents: Collection[UUID] | None = None
+    start: Start = BY_OTHERS
+    agent_id: UUID | None = None
+    directives: bool = False
 
 
 NOWHERE = Origin()
@@ -66,29 +67,33 @@ async def start(
     matches: Mapping[str, float] | None = None,
 ) -> Collaboration:
     """Raises FeatureDisabled, ParticipantsUnsuitable, NotFound, AgentUnavailable, AuthorityExceeded, BudgetExhausted,
-    InvalidInput, or Conflict of a group that cannot be picked of; then nothing is created and nothing reserved. Its
-    first stages are ordered at once. `matches` are how well agents' skills fit the goal, for picking of groups."""
+    AllowanceExceeded, CycleDetected, DelegationDepthExceeded, OscillationDetected, ClaimLost, InvalidInput, or Conflict
+    of a group that cannot be picked of; then nothing is created and nothing reserved. Its first stages are ordered at
+    once. `matches` are how well agents' skills fit the goal, for picking of groups."""
     team = await teams.share(session, team_id)
     require(FeatureFlag.COLLABORATION, settings.flags, team.flags)
     check_roster(spec.pattern, spec.template, spec.participants)
     seating = await seated(session, team_id, spec, matches)
-    involved = {one.agent for one in seating} | ({origin.lead_id} if origin.lead_id else set())
-    found = await lock_agents(session, team_id, involved)
-    _refuse_beyond(origin, found)
+    starters = {agent_id for agent_id in (origin.lead_id, origin.start.allowance_of) if agent_id}
+    found = await lock_agents(session, team_id, {one.agent for one in seating} | starters)
+    task = await lock_origin(session, team_id=team_id, start=origin.start, agent_id=origin.agent_id)
+    if task is not None:
+        await refuse_below(session, task, spec, found)
     for agent in found.values():
         refuse_inactive(agent)
     lead_id = next((one.agent for one in seating if one.role is ParticipantRole.LEAD), origin.lead_id)
     if lead_id is not None:
         await _refuse_one_more(session, found[lead_id])
-    budget_id = await budgets.open_for_session(
-        session, team_id=team_id, caps=caps_of(team, settings), amount=spec.max_cost_usd
-    )
+    payer = found.get(origin.start.allowance_of) if origin.start.allowance_of else None
+    budget_id, amount = await open_session_budget(session, team, spec, task, payer, settings)
     at = (await session.scalars(select(func.clock_timestamp()))).one()
     row = _row(spec, team_id, lead_id, budget_id)
-    row.on_behalf_of, row.deadline = origin.on_behalf_of or actor.name, at + timedelta(seconds=spec.duration_s)
-    row.conversation_id = origin.conversation_id
-    row.allowed_tools = None if origin.tools is None else sorted(origin.tools)
-    row.allowed_agents = None if origin.agents is None else sorted(origin.agents)
+    row.max_cost, row.deadline = amount, at + timedelta(seconds=spec.duration_s)
+    row.on_behalf_of = task.on_behalf_of if task else actor.name
+    row.conversation_id, row.obeys_directives = origin.conversation_id, origin.directives
+    if task is not None:
+        row.conversation_id = row.conversation_id or task.conversation_id
+        row.origin_task_id, row.allowed_tools, row.allowed_agents = task.id, task.allowed_tools, task.allowed_agents
     session.add(row)
     await session.flush()
     seats = _seats(seating, row)
@@ -101,15 +106,6 @@ async def start(
     ask_deadline(session, row)
     await proceed(session, Held(team, row, at, seats, found), settings, actor)
     return row
-
-
-def _refuse_beyond(origin: Origin, found: Mapping[UUID, Agent]) -> None:
-    """Who starts it may always take part itself."""
-    if origin.agents is None:
-        return
-    beyond = [one.slug for one in found.values() if one.id not in origin.agents and one.id != origin.lead_id]
-    if beyond:
-        raise AuthorityExceeded([f"the agent '{slug}'" for slug in sorted(beyond)])
 
 
 async def _refuse_one_more(session: AsyncSession, lead: Agent) -> None:

@@ -21,7 +21,7 @@ from app.consultations.models import (
 from app.consultations.spec import ANSWER_SCHEMA, what_to_redact
 from app.events.log import Actor
 from app.tasks.assignment import Assignment, assign
-from app.tasks.models import TaskPriority, TaskPurpose, TaskType
+from app.tasks.models import Task, TaskPriority, TaskPurpose, TaskType
 from app.tasks.spec import MAX_INSTRUCTIONS, TaskSpec
 
 MOST_TOKENS = 16_000
@@ -46,8 +46,13 @@ async def order(
     actor: Actor,
     budget_usd: Decimal | None = None,
     before: Sequence[ConsultationExchange] = (),
+    origin: Task | None = None,
+    granted_to: Agent | None = None,
+    is_redirected: bool = False,
 ) -> None:
-    """The rows of both agents are held. Raises AgentUnavailable or BudgetExhausted."""
+    """The rows of both agents are locked, and so is `origin`, the task that asks: its budget pays and its limits bind.
+    What a person redirects keeps the limits, and the team pays. Raises AgentUnavailable, BudgetExhausted or
+    AllowanceExceeded."""
     told = wording.instructions(question, requester=requester.name, reason=row.reason.value, clarifies=bool(before))
     wanted = TaskSpec(
         type=TaskType.REVIEW if row.reason is ConsultationReason.SECURITY_REVIEW else TaskType.ANALYZE,
@@ -59,6 +64,7 @@ async def order(
         max_tokens=MOST_TOKENS,
         timeout_seconds=MOST_SECONDS,
         budget_usd=budget_usd,
+        tools=None if origin is None or origin.allowed_tools is None else tuple(origin.allowed_tools),
     )
     assignment = Assignment(
         TaskPurpose.CONSULTATION,
@@ -67,6 +73,10 @@ async def order(
         row.on_behalf_of,
         output_schema=ANSWER_SCHEMA,
         redacts=what_to_redact(settings.redact_emails),
+        budget_id=origin.budget_id if origin is not None and not is_redirected else None,
+        agents=origin.allowed_agents if origin else None,
+        origin=origin,
+        granted_to=granted_to,
     )
     task = await assign(session, team_id=row.team_id, wanted=assignment, settings=settings, actor=actor)
     row.specialist_id, row.task_id, row.status = specialist.id, task.id, ConsultationStatus.PENDING

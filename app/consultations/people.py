@@ -21,6 +21,7 @@ from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.routing import overrides
 from app.tasks.availability import refuse_inactive
+from app.tasks.models import Task
 from app.teams import service as teams
 
 MAX_REASON = 500  # of a redirection, from which routing learns
@@ -81,6 +82,8 @@ async def settle(
             settings=settings,
             actor=actor,
             before=before,
+            origin=await session.get(Task, row.asking_task_id) if row.asking_task_id else None,
+            is_redirected=True,
         )
         await _learn(session, row, text or "A person asked another agent.", actor)
         told = {"specialist": chosen.slug, "reason": text}

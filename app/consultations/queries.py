@@ -14,6 +14,7 @@ from app.consultations.loop_detector import WINDOW, Said
 from app.consultations.models import ACTIVE, Consultation, ConsultationExchange, ConsultationStatus
 from app.db.engine import Database
 from app.errors import Forbidden, NotFound
+from app.tasks.models import Task
 
 MOST_HISTORY = 60  # exchanges of one agent within the window, the newest
 
@@ -93,6 +94,14 @@ async def asked_from(session: AsyncSession, team_id: UUID, task_root_id: UUID) -
     """The consultation that is answered in this tree of tasks, if one is."""
     mine = (Consultation.team_id == team_id) & (Consultation.task_id == task_root_id)
     return await session.scalar(select(Consultation).where(mine))
+
+
+async def answered_by(session: AsyncSession, team_id: UUID, task_id: UUID) -> UUID | None:
+    """The consultation for which this task is done, directly or as a subtask."""
+    root_id = select(Task.root_id).where(Task.team_id == team_id, Task.id == task_id).scalar_subquery()
+    return await session.scalar(
+        select(Consultation.id).where(Consultation.team_id == team_id, Consultation.task_id == root_id)
+    )
 
 
 async def open_of_specialist(session: AsyncSession, team_id: UUID, agent_id: UUID) -> list[UUID]:

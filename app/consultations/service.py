@@ -36,7 +36,7 @@ from app.consultations.preparation import Prepared, routed_text
 from app.consultations.record import FREE, Uses, add_exchange, escalate
 from app.consultations.spec import ConsultationSpec, what_to_redact
 from app.consultations.specialist import Specialist
-from app.errors import Conflict, InvalidInput, NotFound
+from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
@@ -44,9 +44,11 @@ from app.inference.sizes import tokens_of
 from app.routing import service as routing
 from app.routing.service import Draft
 from app.tasks.availability import refuse_inactive
+from app.tasks.chain import chain_above
 from app.tasks.dependencies import take_turns
-from app.tasks.errors import DelegationDepthExceeded
-from app.tasks.models import OPEN, Task
+from app.tasks.errors import AuthorityExceeded, DelegationDepthExceeded
+from app.tasks.models import Task
+from app.tasks.starts import BY_OTHERS, Start, lock_origin
 from app.tasks.waits import circle_of
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
@@ -64,8 +66,9 @@ async def request(
     settings: Settings,
     actor: Actor,
 ) -> Consultation:
-    """Raises FeatureDisabled, NotFound, AgentUnavailable, BudgetExhausted, DelegationDepthExceeded or Conflict; then
-    nothing is created and nothing reserved. A loop, or nobody who suits, is no refusal: a person is asked."""
+    """Raises FeatureDisabled, NotFound, AgentUnavailable, BudgetExhausted, AllowanceExceeded, DelegationDepthExceeded,
+    ClaimLost or Conflict; then nothing is created and nothing reserved. A loop, or nobody who suits, is no refusal: a
+    person is asked."""
     assert prepared.draft is not None
     team = await teams.share(session, team_id)
     require(FeatureFlag.AGENT_COLLABORATION, settings.flags, team.flags)
@@ -75,13 +78,13 @@ async def request(
     refuse_inactive(requester)
     if await queries.count_of(session, requester.id, ConsultationStatus.ESCALATED) >= MOST_ESCALATED:
         raise Conflict(f"{MOST_ESCALATED} consultations of {requester.name} wait for a person. Wait for their answers.")
-    task = await _asking_task(session, team_id, asking)
-    depth = await _depth(session, team_id, task, requester)
-    chosen = choose(prepared.draft, known, asking)
+    task = await lock_origin(session, team_id=team_id, start=asking.start, agent_id=requester.id, in_progress=False)
+    depth = await _depth(session, team_id, task)
+    chosen = choose(prepared.draft, known, asking, task.allowed_agents if task else None)
     decision_id = await routing.record(session, prepared.draft, actor=actor)
     row = _row(team_id, spec, asking, chosen, depth)
     row.decision_id = decision_id
-    row.on_behalf_of = asking.on_behalf_of or (task.on_behalf_of if task else actor.name)
+    row.on_behalf_of = task.on_behalf_of if task else actor.name
     at = (await session.scalars(select(func.clock_timestamp()))).one()
     verdict = await _examine(session, row, spec.question, prepared, at, new=True)
     what = what_to_redact(settings.redact_emails)
@@ -103,6 +106,8 @@ async def request(
             settings=settings,
             actor=actor,
             budget_usd=spec.budget_usd,
+            origin=task,
+            granted_to=requester if asking.start.allowance_of else None,
         )
     session.add(row)
     await session.flush()
@@ -130,15 +135,18 @@ async def clarify(
     prepared: Prepared,
     settings: Settings,
     actor: Actor,
+    start: Start = BY_OTHERS,
 ) -> Consultation:
-    """The agent that asked wants to know more of what was answered. Raises FeatureDisabled, NotFound, Forbidden,
-    AgentUnavailable, BudgetExhausted or Conflict."""
+    """The agent that asked wants to know more of what was answered; the task that it works on now pays, or its
+    allowance. Raises FeatureDisabled, NotFound, Forbidden, AgentUnavailable, AuthorityExceeded, BudgetExhausted,
+    AllowanceExceeded, DelegationDepthExceeded, ClaimLost or Conflict."""
     team = await teams.share(session, team_id)
     require(FeatureFlag.AGENT_COLLABORATION, settings.flags, team.flags)
     await take_turns(session, team_id)
     seen = await queries.find(session, team_id=team_id, consultation_id=consultation_id)
     parties = [await agents.lock(session, team_id, one) for one in sorted(_parties(seen))]
     known = {agent.id: agent for agent in parties}
+    task = await lock_origin(session, team_id=team_id, start=start, agent_id=seen.requester_id, in_progress=False)
     row = await queries.find(session, team_id=team_id, consultation_id=consultation_id, lock=True)
     queries.require_requester(row, requester_id)
     if row.status is not ConsultationStatus.COMPLETED:
@@ -148,6 +156,9 @@ async def clarify(
         raise Conflict("A person answered this consultation. Ask anew.")
     requester = known[row.requester_id]
     refuse_inactive(requester)
+    await _depth(session, team_id, task)
+    if task is not None and task.allowed_agents is not None and row.specialist_id not in task.allowed_agents:
+        raise AuthorityExceeded([f"the agent '{known[row.specialist_id].slug}'"])
     at = (await session.scalars(select(func.clock_timestamp()))).one()
     verdict = await _examine(session, row, text, prepared, at, new=False)
     package = before[0].package or {}
@@ -163,6 +174,8 @@ async def clarify(
             settings=settings,
             actor=actor,
             before=before,
+            origin=task,
+            granted_to=requester if start.allowance_of else None,
         )
     uses = {ConsultationPhase.REQUEST: (tokens_of(text) + int(package.get("tokens", 0)), FREE)}
     await _ask(session, row, requester, ExchangeKind.CLARIFICATION, text, uses, package)
@@ -207,30 +220,16 @@ async def _hold(session: AsyncSession, team_id: UUID, asking: Asking, draft: Dra
     return {agent.id: agent for agent in held}
 
 
-async def _asking_task(session: AsyncSession, team_id: UUID, asking: Asking) -> Task | None:
-    if asking.task_id is None:
-        return None
-    task = await session.scalar(select(Task).where(Task.team_id == team_id, Task.id == asking.task_id))
+async def _depth(session: AsyncSession, team_id: UUID, task: Task | None) -> int:
+    """How many consultations wait for each other with this one. Raises DelegationDepthExceeded when the whole chain of
+    agents that the task is part of is too long."""
     if task is None:
-        raise NotFound("There is no such task in this team.")
-    if task.assignee_id != asking.requester_id or task.status not in OPEN:
-        raise InvalidInput.of("taskId", "must be an open task of the agent that asks")
-    return task
-
-
-async def _depth(session: AsyncSession, team_id: UUID, task: Task | None, requester: Agent) -> int:
-    """How many consultations wait for each other with this one; raises DelegationDepthExceeded."""
-    above = await queries.asked_from(session, team_id, task.root_id) if task else None
-    if above is None:
         return 1
-    if above.depth >= MAX_DEPTH:
-        slugs = [requester.slug]
-        while above is not None:
-            slugs.insert(0, (await session.get_one(Agent, above.requester_id)).slug)
-            root = await session.get(Task, above.asking_task_id) if above.asking_task_id else None
-            above = await queries.asked_from(session, team_id, root.root_id) if root else None
-        raise DelegationDepthExceeded([*slugs, "?"], MAX_DEPTH)
-    return above.depth + 1
+    chain = await chain_above(session, task)
+    if len(chain) > MAX_DEPTH:
+        raise DelegationDepthExceeded([*chain, "?"], MAX_DEPTH)
+    above = await queries.asked_from(session, team_id, task.root_id)
+    return 1 if above is None else above.depth + 1
 
 
 async def _examine(
@@ -267,7 +266,7 @@ def _row(team_id: UUID, spec: ConsultationSpec, asking: Asking, chosen: Speciali
         question=spec.question,
         given=spec.given.model_dump(mode="json"),
         depth=depth,
-        asking_task_id=asking.task_id,
+        asking_task_id=asking.start.task_id,
         status=ConsultationStatus.ESCALATED,
         exchange_count=0,
         loop_detected=False,

@@ -102,6 +102,7 @@ class Supervisor:
         environment = {
             "PARLEY_GRAPHIQL": "true",
             "PARLEY_CORS_ORIGINS": "*",
+            "PARLEY_OFFLINE_DIRECTIVES": "true",
             "PARLEY_LOG_FORMAT": "console",
             **os.environ,
             **addresses,

@@ -20,9 +20,10 @@ from app.tasks.service import Delegation
 NOBODY = UUID(int=0)  # the assignee until the group has picked one
 _CHAIN = sql("""
 with recursive above as (
-    select creator_id, assignee_id, parent_id from task where team_id = :team and id = :task
+    select creator_id, assignee_id, parent_id, origin_id from task where team_id = :team and id = :task
     union all
-    select task.creator_id, task.assignee_id, task.parent_id from task join above on task.id = above.parent_id
+    select task.creator_id, task.assignee_id, task.parent_id, task.origin_id
+    from task join above on task.id = coalesce(above.parent_id, above.origin_id)
 )
 select creator_id from above where creator_id is not null union select assignee_id from above
 """)

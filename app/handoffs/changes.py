@@ -23,13 +23,11 @@ class RuleChanges:
 
 
 def compare(current: Sequence[HandoffRuleSpec], wanted: Sequence[HandoffRuleSpec]) -> RuleChanges:
-    """A rule is known by its agents and condition, so a new priority changes it instead of replacing it."""
+    """A rule is known by its agents and condition, so another priority or trust in texts makes a new version of it."""
     before = {rule.identity: rule for rule in current}
     after = {rule.identity: rule for rule in wanted}
     return RuleChanges(
         added=tuple(rule for rule in after.values() if rule.identity not in before),
         removed=tuple(rule for rule in current if rule.identity not in after),
-        reprioritised=tuple(
-            rule for key, rule in after.items() if key in before and before[key].priority != rule.priority
-        ),
+        reprioritised=tuple(rule for key, rule in after.items() if key in before and before[key] != rule),
     )

@@ -42,6 +42,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """What rules compare with: values that agents gave as data, callers gave or Parley knows. `with_text` are these and
+    those that were only read in the text of replies, for rules that trust texts."""
+
+    trusted: Mapping[str, Value]
+    with_text: Mapping[str, Value]
+
+    def seen_by(self, rule: Rule) -> Mapping[str, Value]:
+        return self.with_text if rule.spec.trusts_text else self.trusted
+
+
+@dataclass(frozen=True, slots=True)
 class GroupPick:
     """Who of a group would take over, by slug, or nobody; and why."""
 
@@ -56,7 +68,7 @@ class Situation:
     agent: str
     previous: str | None
     available: Collection[str]
-    values: Mapping[str, Value]
+    values: Values
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     blocked: Mapping[UUID, str] = field(default_factory=dict)  # rules that must not fire now, with the reason
     holder: str | None = None  # who has the conversation, where that is not who replied
@@ -92,17 +104,17 @@ def in_play(specs: Mapping[UUID, HandoffRuleSpec], known: Mapping[str, VariableK
     return [_rule(key, spec, known) for key, spec in specs.items() if spec.from_agent in (ANY_AGENT, agent)]
 
 
-def asked(rules: Sequence[Rule], values: Mapping[str, Value], *, everything: bool = False) -> list[str]:
+def asked(rules: Sequence[Rule], values: Values, *, everything: bool = False) -> list[str]:
     """What a judge has to say of the reply before these rules can decide; `everything` also where the rest decides."""
     wanted = every_statement if everything else statements
-    found = (text for rule in rules if rule.tree is not None for text in wanted(rule.tree, values))
+    found = (text for rule in rules if rule.tree is not None for text in wanted(rule.tree, values.seen_by(rule)))
     return list(dict.fromkeys(found))
 
 
-def groups_asked(rules: Sequence[Rule], values: Mapping[str, Value], verdicts: Mapping[str, Verdict]) -> list[str]:
+def groups_asked(rules: Sequence[Rule], values: Values, verdicts: Mapping[str, Verdict]) -> list[str]:
     """The groups of which somebody has to be picked before these rules can decide: those of rules that hold."""
     named = (rule for rule in rules if rule.spec.to_group is not None and rule.tree is not None)
-    holding = (rule for rule in named if rule.tree is not None and evaluate(rule.tree, values, verdicts))
+    holding = (rule for rule in named if rule.tree is not None and evaluate(rule.tree, values.seen_by(rule), verdicts))
     return list(dict.fromkeys(rule.spec.to_group or "" for rule in holding))
 
 
@@ -150,10 +162,14 @@ def _outcome(rule: Rule, situation: Situation, decided: bool) -> RuleOutcome:
     pick = situation.picks.get(rule.spec.to_group or "")
     if rule.tree is None:
         return RuleOutcome(rule, None, False, f"The condition cannot be read: {rule.problem}", target, ())
-    holds = evaluate(rule.tree, situation.values, situation.verdicts)
-    found = tuple(outcomes(rule.tree, situation.values, situation.verdicts))
+    values = situation.values.seen_by(rule)
+    holds = evaluate(rule.tree, values, situation.verdicts)
+    found = tuple(outcomes(rule.tree, values, situation.verdicts))
     if not holds:
-        return RuleOutcome(rule, holds, False, _not_held(holds, found), target, found)
+        reason = _not_held(holds, found)
+        if evaluate(rule.tree, situation.values.with_text, situation.verdicts):
+            reason += " It would hold with what the text of a reply says, which this rule does not trust (trustsText)."
+        return RuleOutcome(rule, holds, False, reason, target, found)
     obstacle = situation.blocked.get(rule.id) or _obstacle(target, situation, pick)
     if obstacle:
         return RuleOutcome(rule, True, False, f"It holds, but {obstacle}.", target, found)

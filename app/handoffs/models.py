@@ -48,6 +48,8 @@ class HandoffRule(Identified, Timestamped, Base):
     to_group_id: Mapped[UUID | None]
     condition: Mapped[str] = mapped_column(String(2_000))
     priority: Mapped[int] = mapped_column(server_default="1")
+    # Whether its comparisons may use values that were only read in the text of a reply.
+    trusts_text: Mapped[bool] = mapped_column(server_default="false", default=False)
     retired_at: Mapped[datetime | None]
 
     @property

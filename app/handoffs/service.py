@@ -41,6 +41,7 @@ class RuleDraft:
     condition: str
     priority: int
     to_group_id: UUID | None = None
+    trusts_text: bool = False
 
 
 async def rules_of(session: AsyncSession, team_id: UUID, *, at: datetime | None = None) -> dict[UUID, HandoffRuleSpec]:
@@ -182,6 +183,7 @@ def _spec_of(draft: RuleDraft, agents: Mapping[str, UUID], groups: Mapping[str, 
             to_group=group_slugs[draft.to_group_id] if draft.to_group_id else None,
             condition=draft.condition,
             priority=draft.priority,
+            trusts_text=draft.trusts_text,
         )
     except ValidationError as error:
         raise InvalidInput("The rule cannot be taken.", problems_of(error)) from None
@@ -194,7 +196,7 @@ def _target(draft: RuleDraft, slugs: Mapping[UUID, str]) -> str | None:
 
 
 def _says(rule: HandoffRule, wanted: HandoffRule) -> bool:
-    names = ("from_agent_id", "to_agent_id", "to_group_id", "condition", "priority")
+    names = ("from_agent_id", "to_agent_id", "to_group_id", "condition", "priority", "trusts_text")
     return all(getattr(rule, name) == getattr(wanted, name) for name in names)
 
 
@@ -205,6 +207,7 @@ def _spec(rule: HandoffRule, from_slug: str | None, to_slug: str | None, group: 
         to_group=group,
         condition=rule.condition,
         priority=rule.priority,
+        trusts_text=rule.trusts_text,
     )
 
 
@@ -217,6 +220,7 @@ def _row(team_id: UUID, rule: HandoffRuleSpec, agents: Mapping[str, UUID], group
         to_group_id=groups[rule.to_group] if rule.to_group else None,
         condition=rule.condition,
         priority=rule.priority,
+        trusts_text=rule.trusts_text,
         version=1,
         created_at=now(),
     )

@@ -30,6 +30,7 @@ class HandoffRuleSpec(Strict):
     to_group: Reference | None = None
     condition: Annotated[str, text(MAX_CONDITION, 1)]
     priority: Annotated[int, Field(ge=1, le=MAX_PRIORITY, strict=True)] = 1
+    trusts_text: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -41,7 +42,7 @@ class HandoffRuleSpec(Strict):
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What makes it this rule; its priority may change."""
+        """What makes it this rule; its priority, and whether it trusts texts, may change."""
         return self.from_agent, self.target, self.condition
 
     @property

@@ -15,7 +15,7 @@ from app.db.transaction import Transactions
 from app.errors import FieldProblem, InvalidInput, NotFound, check_text
 from app.handoffs import service
 from app.handoffs.condition.problem import hint
-from app.handoffs.decision import Decision, Rule, Situation, asked, decide, groups_asked, in_play
+from app.handoffs.decision import Decision, Rule, Situation, Values, asked, decide, groups_asked, in_play
 from app.handoffs.judging.judge import Judge
 from app.handoffs.state import loads
 from app.handoffs.to_group import picks
@@ -61,13 +61,16 @@ async def try_rules(
     given = _given(variables, stage.known)
     said = reported(text, stage.team.runtime_variables)
     own = {**stage.loads, "reply_words": len(text.split())}
-    values: dict[str, Value] = {**own, **stage.team.context_variables, **said, **given}
+    values = Values(
+        trusted={**own, **stage.team.context_variables, **given},
+        with_text={**own, **stage.team.context_variables, **said, **given},
+    )
     verdicts = await judge.judge(text, asked(stage.rules, values, everything=True))
     async with transaction() as session:
         wanted = groups_asked(stage.rules, values, verdicts)
         found = await picks(session, team_id, wanted, text=text, exclude={from_agent})
     situation = Situation(stage.agent, stage.previous, stage.active, values, verdicts, picks=found)
-    return Trial(decide(stage.rules, situation, after_work=stage.team.after_work), judge.name, values)
+    return Trial(decide(stage.rules, situation, after_work=stage.team.after_work), judge.name, values.with_text)
 
 
 async def _stage(session: AsyncSession, team_id: UUID, from_agent: UUID, previous_agent: UUID | None) -> _Stage:

@@ -26,6 +26,7 @@ class VariableSource(StrEnum):
     TEAM = "team"
     INPUT = "input"
     RUNTIME = "runtime"
+    TEXT = "text"
 
 
 def load_name(slug: str) -> str:

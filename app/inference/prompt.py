@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from app.config import ScriptedReply
+
 
 @dataclass(frozen=True, slots=True)
 class Skill:
@@ -56,7 +58,8 @@ class Outline:
 class Assignment:
     """A task as its model is to know it. `options` are what a vote chooses among, `agent` is who works on it.
 
-    The `outline` of a report stands in its instructions, too.
+    The `outline` of a report stands in its instructions, too. Only the offline model looks at `obeys_directives`, which
+    says whether lines of the instructions are directives, and at `script`, what the operator has it say.
     """
 
     type: str
@@ -70,6 +73,8 @@ class Assignment:
     requested_by: str = ""
     agent: str = ""
     outline: Outline | None = None
+    obeys_directives: bool = False
+    script: Sequence[ScriptedReply] = ()
 
 
 _RULES = """\

@@ -5,7 +5,7 @@ What an item is about is locked before the item: the team, or the task, or the d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.attention import service as attention
 from app.attention.errors import AlreadyAnswered
 from app.attention.models import MAX_ANSWER, AttentionItem, AttentionKind, AttentionState
+from app.auth.roles import Permission, roles_with
 from app.budgets.caps import set_team_caps
 from app.budgets.models import BudgetAccount
 from app.budgets.near_cap import RAISE
@@ -24,10 +25,12 @@ from app.collaborations.models import FailureDecision
 from app.config import Settings
 from app.consultations import people
 from app.consultations.spec import what_to_redact
-from app.errors import Conflict, InvalidInput, check_text
+from app.errors import Conflict, Forbidden, InvalidInput, check_text
 from app.events.log import SYSTEM, Actor
+from app.interventions import corrections
 from app.redaction import redact
 from app.tasks import dead_letters, questions, revival
+from app.tasks.claims import BOOK
 from app.tasks.dead_letters import REPLAY
 from app.tasks.locks import locked
 from app.tasks.redacting import without_secrets
@@ -46,6 +49,7 @@ class Answer:
     text: str = ""
     cap: Decimal | None = None
     agent_id: UUID | None = None
+    may_configure: bool = False  # whether who answers may change what the team spends
 
 
 async def answer(
@@ -73,6 +77,8 @@ async def answer(
         await _resolve_letter(session, item, given, settings, actor)
     elif item.stage_id is not None:
         await _decide_stage(session, item, given, settings, actor)
+    elif item.kind is AttentionKind.COST_CLAIM:
+        await _decide_claim(session, item, given, actor)
     elif item.kind is AttentionKind.BUDGET_RAISE:
         await _decide_budget(session, item, given, settings, actor)
     else:
@@ -113,7 +119,7 @@ def _checked(item: AttentionItem, given: Answer) -> Answer:
         raise InvalidInput.of("capUsd", f"is needed to {RAISE} a budget, and only for that")
     if given.cap is not None and not 0 <= given.cap <= MOST_BUDGET_USD:
         raise InvalidInput.of("capUsd", f"must be 0 to {MOST_BUDGET_USD:,}")
-    return Answer(given.option, text, given.cap, given.agent_id)
+    return replace(given, text=text)
 
 
 async def _close(
@@ -175,6 +181,17 @@ async def _decide_stage(
         attention.refuse_closed(await attention.find(session, team_id=item.team_id, item_id=item.id))
         raise
     await session.flush()
+
+
+async def _decide_claim(session: AsyncSession, item: AttentionItem, given: Answer, actor: Actor) -> None:
+    assert given.option is not None
+    if given.option == BOOK and not given.may_configure:
+        raise Forbidden(
+            "Booking a cost beyond a budget changes what the team spends. Use a key that may configure the team.",
+            permission=Permission.CONFIGURE_TEAM.name,
+            roles=[role.name for role in roles_with(Permission.CONFIGURE_TEAM)],
+        )
+    await corrections.decide_claim(session, item, option=given.option, note=given.text, actor=actor)
 
 
 async def _decide_budget(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from app.config import Settings
 from app.contracts import service as contracts
 from app.conversations import reading
 from app.conversations.sight import Sight, identity_with, room_for_memories
+from app.inference.offline.script import entries_of
 from app.inference.prompt import Assignment, Identity, Outline, Source
 from app.inference.request import Limits
 from app.memories.library import texts_of
@@ -23,7 +24,7 @@ from app.memories.recall import Recalled
 from app.messages import inbox
 from app.reports import queries as reports
 from app.tasks import questions
-from app.tasks.models import Task, TaskDependency, TaskPurpose
+from app.tasks.models import Task, TaskDependency, TaskPurpose, TaskType
 from app.teams.flags import FeatureFlag, is_on
 from app.teams.models import Team
 
@@ -58,6 +59,9 @@ async def read(
     tier = await session.scalar(select(Agent.model_tier).where(Agent.id == task.assignee_id)) or 0
     contract = await contracts.by_id(session, task.contract_id) if task.contract_id else None
     known, assignment = (seen.identity, seen.assignment) if seen else await _read_task(session, task, memories)
+    if settings.offline_directives:
+        script = entries_of(settings.offline_script, await _slug(session, task), known.name)
+        assignment = replace(assignment, obeys_directives=task.obeys_directives, script=script)
     return Briefing(
         identity=known,
         assignment=assignment,
@@ -76,6 +80,10 @@ async def read(
     )
 
 
+async def _slug(session: AsyncSession, task: Task) -> str:
+    return await session.scalar(select(Agent.slug).where(Agent.id == task.assignee_id)) or ""
+
+
 async def _read_task(session: AsyncSession, task: Task, memories: Sequence[Recalled]) -> tuple[Identity, Assignment]:
     creator = await session.scalar(select(Agent.name).where(Agent.id == task.creator_id))
     given = Assignment(
@@ -88,9 +96,17 @@ async def _read_task(session: AsyncSession, task: Task, memories: Sequence[Recal
         given=task.contract_input,
         requested_by=creator or "",
         outline=await _outline(session, task),
+        options=_options(task),
     )
     told = texts_of(memories, most_characters=room_for_memories(task.max_tokens))
     return identity_with(await reading.identity_of(session, task.assignee_id), told), given
+
+
+def _options(task: Task) -> tuple[str, ...]:
+    """What a vote chooses among."""
+    choice = ((task.output_schema or {}).get("properties") or {}).get("choice") or {}
+    is_vote = task.purpose is TaskPurpose.STAGE and task.type is TaskType.VALIDATE
+    return tuple(choice.get("enum", ())) if is_vote else ()
 
 
 async def _outline(session: AsyncSession, task: Task) -> Outline | None:

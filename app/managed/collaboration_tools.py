@@ -64,7 +64,7 @@ class StartCollaboration(Strict):
         None
     )
     max_cost_usd: Annotated[
-        Decimal | None, Field(description="US dollars that it may cost in all; usually left out.", gt=0)
+        Decimal | None, Field(description="US dollars of your own budget that it may cost; usually left out.", gt=0)
     ] = None
 
 
@@ -82,13 +82,7 @@ async def _start(session: AsyncSession, desk: Desk, asked: StartCollaboration) -
         spec=await (_by_template if asked.team_template else _spec)(session, task, asked),
         settings=desk.settings,
         actor=run.actor,
-        origin=Origin(
-            on_behalf_of=task.on_behalf_of,
-            lead_id=task.assignee_id,
-            conversation_id=task.conversation_id,
-            tools=task.allowed_tools,
-            agents=task.allowed_agents,
-        ),
+        origin=Origin(lead_id=task.assignee_id, conversation_id=task.conversation_id, start=desk.start),
     )
     name = to_global(Prefix.COLLABORATION, made.id)
     return Done(f"Started as {name}. Ask check_collaboration for what it comes to.")
@@ -152,7 +146,7 @@ COLLABORATION_TOOLS = (
     AgentTool(
         name="start_collaboration",
         description="Have several colleagues work on one goal, in a pattern, with you as the lead. Answers the "
-        "session's id at once; it has a budget of its own and goes on when you end.",
+        "session's id at once; it is paid from your own budget and goes on when you end.",
         arguments=StartCollaboration,
         act=_start,
         offered=lambda task: task.collaboration_id is None,

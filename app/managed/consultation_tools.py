@@ -79,7 +79,7 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestConsultation
         session,
         team_id=task.team_id,
         spec=_spec(desk, asked),
-        asking=Asking(task.assignee_id, hint.id if hint else None, task.id, task.on_behalf_of),
+        asking=Asking(task.assignee_id, hint.id if hint else None, desk.start),
         prepared=desk.prepared,
         settings=desk.settings,
         actor=desk.run.actor,
@@ -122,6 +122,7 @@ async def _clarify(session: AsyncSession, desk: Desk, asked: ClarifyConsultation
         prepared=desk.prepared,
         settings=desk.settings,
         actor=desk.run.actor,
+        start=desk.start,
     )
     return Done(f"It is {row.status.value} again. Ask check_consultation for the answer.")
 

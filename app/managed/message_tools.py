@@ -68,6 +68,7 @@ async def _send(session: AsyncSession, desk: Desk, asked: SendAgentMessage) -> D
         team_id=task.team_id,
         wanted=Outgoing(task.assignee_id, channel, spec),
         limit=desk.settings.inbox_limit,
+        sender_limit=desk.settings.inbox_limit_per_sender,
         actor=desk.run.actor,
     )
     who = asked.to_agent or f"{message.recipient_count} in {channel.name}"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.spec import Strict
 from app.consultations import queries as consultations
-from app.errors import Conflict, NotFound
+from app.errors import NotFound
 from app.ids import Prefix, from_global, to_global
 from app.managed.task_tools import MOST_WAIT_S, find_colleague
 from app.managed.tool import AgentTool, Desk, Done
@@ -19,7 +18,7 @@ from app.reports import queries, service
 from app.reports.models import OPEN, ReportFormat, ReportType
 from app.reports.service import Ordered
 from app.reports.spec import parse_report
-from app.tasks.models import Task, TaskPurpose
+from app.tasks.models import TaskPurpose
 
 _STATUS = "select status from report where team_id = $1 and id = $2 and requester_id = $3"
 
@@ -47,11 +46,7 @@ class CheckReport(Strict):
 
 
 async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> Done:
-    """Work for a report asks for none: so no two can wait for each other, and no chain of them grows."""
     task = desk.run.task
-    root = await session.scalar(select(Task.purpose).where(Task.team_id == task.team_id, Task.id == task.root_id))
-    if root is TaskPurpose.REPORT:
-        raise Conflict("This work is for a report, and asks for no further one. Delegate a task instead.")
     colleague = await find_colleague(session, task, asked.agent)
     consultation = await consultations.asked_from(session, task.team_id, task.root_id)
     made = await service.request(
@@ -61,12 +56,8 @@ async def _request(session: AsyncSession, desk: Desk, asked: RequestReport) -> D
         order=Ordered(
             colleague.id,
             task.assignee_id,
-            on_behalf_of=task.on_behalf_of,
-            tools=task.allowed_tools,
-            agents=task.allowed_agents,
-            conversation_id=task.conversation_id,
+            start=desk.start,
             consultation_id=consultation.id if consultation else None,
-            redacts=task.redacts,
         ),
         settings=desk.settings,
         actor=desk.run.actor,
@@ -94,7 +85,7 @@ REPORT_TOOLS = (
     AgentTool(
         name="request_report",
         description="Ask a colleague for a report in a fixed form, which is checked when it is written. Answers the "
-        "report's id at once; it has a budget of its own and goes on when you end.",
+        "report's id at once; it is paid from your own budget and goes on when you end.",
         arguments=RequestReport,
         act=_request,
         offered=lambda task: task.purpose is not TaskPurpose.REPORT and task.collaboration_id is None,

@@ -12,13 +12,14 @@ from typing import Any
 
 import structlog
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
 from app.config import Settings
 from app.conversations.handoffs import values
 from app.handoffs import service as rules
 from app.handoffs.condition.evaluation import Verdict
-from app.handoffs.decision import asked, in_play
+from app.handoffs.decision import Values, asked, in_play
 from app.handoffs.judging import kept
 from app.handoffs.judging.judge import NOBODY, model_judge, next_agent
 from app.handoffs.variables import reported
@@ -27,6 +28,7 @@ from app.inference.prompt import Assignment
 from app.inference.providers import Providers
 from app.inference.request import Limits, Request, Used
 from app.inference.run import run as infer
+from app.tasks.models import Task
 from app.tasks.run import Run
 from app.teams.models import Team
 
@@ -77,15 +79,20 @@ async def _question(run: Run, text: str, judge: str) -> Question | None:
         slugs = {agent.slug: agent.id for agent in await session.scalars(select(Agent).where(living))}
         mine = next((slug for slug, agent_id in slugs.items() if agent_id == task.assignee_id), "")
         found = in_play(await rules.rules_of(session, team.id), rules.variables_of(team, slugs), mine)
-        known = dict(team.context_variables)
-        if task.conversation_id is not None:
-            known |= await values.given(session, task.conversation_id)
-        known |= reported(text, team.runtime_variables)
+        known = await _values(session, team, task, text)
         wanted = [*asked(found, known, everything=True), next_agent(mine)]
         before = await kept.known(session, judge, team_id=team.id, reply=text, statements=wanted)
     if not found or len(before) == len(wanted):
         return None
     return Question(mine, wanted[:-1], sorted(slugs.keys() - {mine}))
+
+
+async def _values(session: AsyncSession, team: Team, task: Task, text: str) -> Values:
+    trusted, with_text = dict(team.context_variables), dict(team.context_variables)
+    if task.conversation_id is not None:
+        trusted |= await values.given(session, task.conversation_id, with_text=False)
+        with_text |= await values.given(session, task.conversation_id)
+    return Values(trusted, with_text | reported(text, team.runtime_variables))
 
 
 def _request(model: str, question: Question, text: str, left: Limits) -> Request:

@@ -23,6 +23,7 @@ from app.tasks.errors import ClaimLost, PutAside
 from app.tasks.models import Task, TaskStatus, ToolCall
 from app.tasks.redacting import arguments_without_secrets
 from app.tasks.run import Run
+from app.tasks.starts import Start
 from app.tasks.tool_calls import ToolCallSpec
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
@@ -40,6 +41,11 @@ class Desk:
     mail: set[UUID] = field(default_factory=set)
     consulting: Consulting | None = None
     prepared: Any = None
+
+    @property
+    def start(self) -> Start:
+        """What a tool starts, it starts below the task of its run, under the run's claim."""
+        return Start(task_id=self.run.task.id, claim_token=self.run.token)
 
 
 @dataclass(frozen=True, slots=True)

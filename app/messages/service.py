@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
 from app.clock import now
-from app.errors import InvalidInput, NotFound
+from app.errors import InvalidInput, NotFound, QuotaExceeded
 from app.events.kinds import EventKind
 from app.events.log import Actor, append
 from app.ids import Prefix, new_id, to_global
@@ -40,15 +40,18 @@ class Outgoing:
     spec: MessageSpec
 
 
-async def send(session: AsyncSession, *, team_id: UUID, wanted: Outgoing, limit: int, actor: Actor) -> AgentMessage:
-    """Raises NoDirectMessages, NotInChannel, ChannelClosed, AgentUnavailable, InboxFull, NotFound or InvalidInput; then
-    nobody got it. `limit`: how many unread messages an inbox holds."""
+async def send(
+    session: AsyncSession, *, team_id: UUID, wanted: Outgoing, limit: int, sender_limit: int, actor: Actor
+) -> AgentMessage:
+    """Raises NoDirectMessages, NotInChannel, ChannelClosed, AgentUnavailable, InboxFull, QuotaExceeded, NotFound or
+    InvalidInput; then nobody got it. `limit`: how many unread messages an inbox holds; `sender_limit`: of a sender."""
     check_expiry(wanted.spec.expires_at, now())
     sender = await _permitted(session, team_id, wanted)
     recipients = await _recipients(session, team_id, sender, wanted.channel)
     await _check_links(session, team_id, wanted)
     wanted = await _without_secrets(session, team_id, wanted)
     await _refuse_full(session, recipients, limit)
+    await _refuse_over_quota(session, recipients, sender, sender_limit)
     message = _row(team_id, wanted, len(recipients))
     session.add(message)
     await session.flush()
@@ -140,6 +143,22 @@ async def _refuse_full(session: AsyncSession, recipients: Sequence[Agent], limit
     full = set(await session.scalars(statement.having(func.count() >= limit)))
     if full:
         raise InboxFull([agent.slug for agent in recipients if agent.id in full], limit)
+
+
+async def _refuse_over_quota(session: AsyncSession, recipients: Sequence[Agent], sender: Agent, limit: int) -> None:
+    """The recipients' rows are locked, so of many messages at once each counts those before."""
+    inboxes = InboxEntry.agent_id.in_([agent.id for agent in recipients])
+    unread = inboxes & (InboxEntry.sender_id == sender.id) & counts_as_unread()
+    counts = select(InboxEntry.agent_id).where(unread).group_by(InboxEntry.agent_id)
+    full = set(await session.scalars(counts.having(func.count() >= limit)))
+    if full:
+        slugs = ", ".join([agent.slug for agent in recipients if agent.id in full][:10])
+        raise QuotaExceeded(
+            f"{sender.slug} has {limit:,} unread messages in the inbox of {slugs}",
+            limit=limit,
+            setting="PARLEY_INBOX_LIMIT_PER_SENDER",
+            instead="Nobody got this message. Send it again when some were acknowledged or have expired.",
+        )
 
 
 def _row(team_id: UUID, wanted: Outgoing, recipients: int) -> AgentMessage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,12 +9,12 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
+from app.agents.models import Agent
 from app.config import Settings
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.ids import new_id
-from app.redaction import Redaction
 from app.reports.effort import tier_of
 from app.reports.models import OPEN, Report, ReportStatus
 from app.reports.narration import tell
@@ -24,8 +23,10 @@ from app.reports.wording import instructions
 from app.tasks.assignment import Assignment, assign
 from app.tasks.availability import refuse_inactive
 from app.tasks.errors import AuthorityExceeded
-from app.tasks.models import TaskPurpose
+from app.tasks.models import Task, TaskPurpose
+from app.tasks.oscillation import check_repeats, fingerprint
 from app.tasks.spec import TaskSpec
+from app.tasks.starts import BY_OTHERS, Start, chain_root_of, lock_origin, refuse_in_chain
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag, require
 
@@ -36,52 +37,80 @@ MOST_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Who writes it, and who asks. `decision_id` is why it is this agent, where routing chose it. `tools` and `agents`
-    are all that the task may use and ask from which it is asked for; None: no limit. `conversation_id` and
-    `consultation_id` are what that task works for, and `redacts` what is taken out of its texts."""
+    """Who writes it, and who asks. `decision_id` is why it is this agent, where routing chose it; `start` says on what
+    authority it is asked for. `conversation_id` and `consultation_id` are what it is asked for in; by default the
+    conversation of the task that starts it."""
 
     assignee_id: UUID
     requester_id: UUID | None = None
-    on_behalf_of: str | None = None
     decision_id: UUID | None = None
-    tools: Collection[str] | None = None
-    agents: Collection[UUID] | None = None
+    start: Start = BY_OTHERS
     conversation_id: UUID | None = None
     consultation_id: UUID | None = None
-    redacts: Redaction | None = None
 
 
 async def request(
     session: AsyncSession, *, team_id: UUID, spec: ReportSpec, order: Ordered, settings: Settings, actor: Actor
 ) -> Report:
-    """Raises FeatureDisabled, NotFound, AgentUnavailable, AuthorityExceeded, BudgetExhausted or Conflict; then nothing
-    is created and nothing reserved."""
+    """Raises FeatureDisabled, NotFound, AgentUnavailable, AuthorityExceeded, BudgetExhausted, AllowanceExceeded,
+    CycleDetected, DelegationDepthExceeded, OscillationDetected, ClaimLost or Conflict; then nothing is created and
+    nothing reserved."""
     team = await teams.share(session, team_id)
     require(FeatureFlag.TASK_DELEGATION, settings.flags, team.flags)
-    for agent_id in sorted({order.assignee_id, order.requester_id or order.assignee_id}):
-        agent = await agents.lock(session, team_id, agent_id)
+    involved = sorted({order.assignee_id, order.requester_id or order.assignee_id})
+    locked_agents = {agent_id: await agents.lock(session, team_id, agent_id) for agent_id in involved}
+    for agent in locked_agents.values():
         refuse_inactive(agent)
-        if order.agents is not None and agent_id == order.assignee_id and agent_id not in order.agents:
-            raise AuthorityExceeded([f"the agent '{agent.slug}'"])
+    origin = await lock_origin(session, team_id=team_id, start=order.start, agent_id=order.requester_id)
+    wanted = _task(spec, origin)
+    input_hash = fingerprint(
+        instructions=wanted.instructions, context=wanted.context, artifacts=(), contract_input=None
+    )
+    if origin is not None:
+        await _refuse_below(session, origin, locked_agents[order.assignee_id], input_hash)
     if order.requester_id is not None:
         await _refuse_one_more(session, order.requester_id)
-    on_behalf_of = order.on_behalf_of or actor.name
+    on_behalf_of = origin.on_behalf_of if origin else actor.name
+    conversation_id = order.conversation_id or (origin.conversation_id if origin else None)
     assignment = Assignment(
         TaskPurpose.REPORT,
-        _task(spec, order),
+        wanted,
         order.assignee_id,
         on_behalf_of,
-        agents=order.agents,
-        conversation_id=order.conversation_id,
-        redacts=order.redacts,
+        budget_id=origin.budget_id if origin else None,
+        agents=origin.allowed_agents if origin else None,
+        conversation_id=conversation_id,
+        redacts=origin.redacts if origin else None,
+        origin=origin,
+        granted_to=locked_agents[order.start.allowance_of] if order.start.allowance_of else None,
+        input_hash=input_hash,
     )
     task = await assign(session, team_id=team_id, wanted=assignment, settings=settings, actor=actor)
     report = _row(team_id, spec, order)
+    report.conversation_id = conversation_id
     report.task_id, report.on_behalf_of = task.id, on_behalf_of
     session.add(report)
     await session.flush()
     tell(session, EventKind.REPORT_REQUESTED, report, actor, type=report.type, title=report.title)
     return report
+
+
+async def _refuse_below(session: AsyncSession, origin: Task, assignee: Agent, input_hash: bytes) -> None:
+    """Work for a report asks for none: so no two can wait for each other, and no chain of them grows."""
+    purpose = await session.scalar(select(Task.purpose).where(Task.id == origin.root_id))
+    if purpose is TaskPurpose.REPORT:
+        raise Conflict("This work is for a report, and asks for no further one. Delegate a task instead.")
+    if origin.allowed_agents is not None and assignee.id not in origin.allowed_agents:
+        raise AuthorityExceeded([f"the agent '{assignee.slug}'"])
+    chain = await refuse_in_chain(session, origin, [assignee.slug])
+    asked_before = select(func.count()).where(
+        Task.team_id == origin.team_id,
+        Task.chain_root_id == chain_root_of(origin),
+        Task.purpose == TaskPurpose.REPORT,
+        Task.assignee_id == assignee.id,
+        Task.input_hash == input_hash,
+    )
+    check_repeats(await session.scalar(asked_before) or 0, [*chain, assignee.slug])
 
 
 async def _refuse_one_more(session: AsyncSession, requester_id: UUID) -> None:
@@ -91,7 +120,8 @@ async def _refuse_one_more(session: AsyncSession, requester_id: UUID) -> None:
         raise Conflict(f"This agent waits for {MOST_OPEN} reports, the most at a time. Wait until one has ended.")
 
 
-def _task(spec: ReportSpec, order: Ordered) -> TaskSpec:
+def _task(spec: ReportSpec, origin: Task | None) -> TaskSpec:
+    tools = origin.allowed_tools if origin else None
     return TaskSpec(
         type=spec.template.task_type,
         title=spec.title,
@@ -102,7 +132,7 @@ def _task(spec: ReportSpec, order: Ordered) -> TaskSpec:
         timeout_seconds=MOST_SECONDS,
         model_tier=tier_of(spec),
         budget_usd=spec.budget_usd,
-        tools=None if order.tools is None else tuple(order.tools),
+        tools=None if tools is None else tuple(tools),
     )
 
 

@@ -10,8 +10,10 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
-from app.budgets.errors import BudgetExhausted
-from app.budgets.models import BudgetAccount
+from app.agents.models import Agent
+from app.budgets import service as budgets
+from app.budgets.errors import AllowanceExceeded, BudgetExhausted
+from app.budgets.models import AccountKind, BudgetAccount
 from app.config import Settings
 from app.errors import AppError
 from app.events.kinds import EventKind
@@ -25,7 +27,9 @@ from app.reports.narration import tell
 from app.reports.templates import TEMPLATES
 from app.reports.validation import Verdict, examine, kind_of
 from app.tasks.assignment import Assignment, assign
+from app.tasks.ending import NO_COST
 from app.tasks.errors import AgentUnavailable
+from app.tasks.locks import locked
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import excerpt
 from app.tasks.spec import TaskSpec
@@ -58,15 +62,20 @@ async def advance(session: AsyncSession, *, team_id: UUID, task_id: UUID, settin
 
 
 async def _held(session: AsyncSession, team_id: UUID, task_id: UUID) -> tuple[Report, Task] | None:
-    """Locks in their order: the team, the agent, the report. The task has ended and changes no more of itself."""
+    """Locks in their order: the team, the agents, the task that asked for it, the report. The report's own task has
+    ended and changes no more of itself."""
     mine = (Task.team_id == team_id) & (Task.id == task_id)
     task = (await session.scalars(select(Task).where(mine).execution_options(populate_existing=True))).one_or_none()
     if task is None:
         return None
     await teams.share(session, team_id)
-    await agents.lock(session, team_id, task.assignee_id)
-    of_task = or_(Report.task_id == task_id, Report.repair_task_id == task_id)
-    held = select(Report).where(Report.team_id == team_id, of_task).with_for_update()
+    of_task = (Report.team_id == team_id) & or_(Report.task_id == task_id, Report.repair_task_id == task_id)
+    granted_to = await session.scalar(select(BudgetAccount.granted_to_id).where(BudgetAccount.id == task.budget_id))
+    for agent_id in sorted({task.assignee_id, granted_to or task.assignee_id}):
+        await agents.lock(session, team_id, agent_id)
+    if task.origin_id is not None:
+        await locked(session, team_id=team_id, task_id=task.origin_id)
+    held = select(Report).where(of_task).with_for_update()
     report = (await session.scalars(held.execution_options(populate_existing=True))).one_or_none()
     return None if report is None else (report, task)
 
@@ -127,21 +136,12 @@ async def _finish(session: AsyncSession, report: Report, status: ReportStatus, k
 
 
 async def _repair(session: AsyncSession, report: Report, first: Task, settings: Settings) -> None:
-    """By the same agent, paid like the first. Where that cannot be, the report is invalid at once."""
-    cap = await session.scalar(select(BudgetAccount.cap).where(BudgetAccount.id == first.budget_id))
-    wanted = Assignment(
-        TaskPurpose.REPORT,
-        _again(report, first, cap),
-        first.assignee_id,
-        report.on_behalf_of,
-        agents=first.allowed_agents,
-        conversation_id=first.conversation_id,
-        redacts=first.redacts,
-    )
+    """By the same agent. Where that cannot be, the report is invalid at once."""
     try:
         async with session.begin_nested():
+            wanted = await _repair_of(session, report, first)
             task = await assign(session, team_id=report.team_id, wanted=wanted, settings=settings, actor=SYSTEM)
-    except (AgentUnavailable, BudgetExhausted) as refused:
+    except (AgentUnavailable, BudgetExhausted, AllowanceExceeded) as refused:
         report.problems = [*report.problems, f"The repair could not be ordered. {refused.message}"]
         await _finish(session, report, ReportStatus.INVALID, EventKind.REPORT_INVALID)
         return
@@ -149,6 +149,32 @@ async def _repair(session: AsyncSession, report: Report, first: Task, settings: 
     await session.flush()
     told = {"missingSections": report.missing_sections, "problems": report.problems}
     tell(session, EventKind.REPORT_REPAIR_REQUESTED, report, SYSTEM, **told)
+
+
+async def _repair_of(session: AsyncSession, report: Report, first: Task) -> Assignment:
+    """Paid like the first version. Where an agent started the report, both versions share one budget; when its task has
+    ended, only what the team funds directly can be repaired. Raises BudgetExhausted."""
+    origin = await session.get(Task, first.origin_id) if first.origin_id else None
+    funding = await budgets.funding_of(session, first.budget_id)
+    is_paid_above = origin is not None and funding.funder_id is not None
+    if funding.unspent <= 0 or (origin is not None and is_paid_above and origin.status not in OPEN):
+        raise BudgetExhausted(
+            scope=AccountKind.TASK, cap=funding.cap, reserved=NO_COST, spent=funding.cap, asked=funding.cap
+        )
+    granted_to = await session.get(Agent, funding.granted_to) if funding.granted_to else None
+    is_shared = origin is not None or granted_to is not None
+    return Assignment(
+        TaskPurpose.REPORT,
+        _again(report, first, funding.unspent if is_shared else funding.cap),
+        first.assignee_id,
+        report.on_behalf_of,
+        budget_id=origin.budget_id if origin is not None and is_paid_above else None,
+        agents=first.allowed_agents,
+        conversation_id=first.conversation_id,
+        redacts=first.redacts,
+        origin=origin,
+        granted_to=granted_to,
+    )
 
 
 def _again(report: Report, first: Task, cap: Decimal | None) -> TaskSpec:

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents import service as agents
+from app.agents.models import Agent
 from app.budgets import service as budgets
 from app.budgets.caps import caps_of
 from app.config import Settings
@@ -24,19 +25,22 @@ from app.redaction import Redaction
 from app.tasks.availability import refuse_inactive
 from app.tasks.ending import end
 from app.tasks.failures import Failure
+from app.tasks.funding import Payer, open_budget
 from app.tasks.locks import lock_all, locked
 from app.tasks.models import OPEN, Task, TaskPurpose, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.priority import due_at
 from app.tasks.retry_policy import FailureCode
 from app.tasks.spec import TaskSpec, row_of
+from app.tasks.starts import chain_root_of
 from app.teams.models import Team
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`budget_id` is the account that funds it; without one the team's day does. Its output must fit the schema or
-    the contract, where there is one."""
+    """`budget_id` is the account that funds it: of its session, or of the task that it was started from, `origin`;
+    without one the team's day does, on the allowance of `granted_to` if that is given. Its output must fit the schema
+    or the contract, where there is one."""
 
     purpose: TaskPurpose
     spec: TaskSpec
@@ -50,10 +54,15 @@ class Assignment:
     contract_input: dict[str, Any] | None = None
     conversation_id: UUID | None = None
     redacts: Redaction | None = None
+    origin: Task | None = None
+    granted_to: Agent | None = None
+    directives: bool = False
+    input_hash: bytes | None = None
 
 
 async def assign(session: AsyncSession, *, team_id: UUID, wanted: Assignment, settings: Settings, actor: Actor) -> Task:
-    """Raises AgentUnavailable, BudgetExhausted or NotFound; then nothing is created and nothing reserved.
+    """Raises AgentUnavailable, BudgetExhausted, AllowanceExceeded or NotFound; then nothing is created and nothing
+    reserved.
 
     Whoever orders it has checked the flags and rights of what it is for. However the task ends, a follow-up
     job tells them.
@@ -71,7 +80,20 @@ async def assign(session: AsyncSession, *, team_id: UUID, wanted: Assignment, se
         await contracts.require_input(contract, wanted.contract_input)
         task.contract_id, task.contract_input = contract.id, wanted.contract_input
     task.conversation_id, task.redacts = wanted.conversation_id, wanted.redacts
-    task.budget_id = await _open_budget(session, team, wanted, settings)
+    task.obeys_directives, task.input_hash = wanted.directives, wanted.input_hash
+    if wanted.origin is not None:
+        task.origin_id, task.chain_root_id = wanted.origin.id, chain_root_of(wanted.origin)
+    payer = Payer(wanted.budget_id, wanted.granted_to)
+    task.budget_id, unfunded = await open_budget(
+        session,
+        team_id=team.id,
+        payer=payer,
+        amount=wanted.spec.budget_usd,
+        caps=caps_of(team, settings),
+        settings=settings,
+    )
+    if unfunded is not None:
+        await budgets.fund(session, unfunded)
     task.allowed_tools = None if wanted.spec.tools is None else sorted(wanted.spec.tools)
     task.allowed_agents = None if wanted.agents is None else sorted(wanted.agents)
     task.due_at = due_at(await session.scalar(select(func.now())), wanted.spec.priority)
@@ -107,11 +129,3 @@ async def _hold_trees(session: AsyncSession, team_id: UUID, roots: Collection[UU
         await lock_all(session, new)
         held |= new
     return sorted(roots)
-
-
-async def _open_budget(session: AsyncSession, team: Team, wanted: Assignment, settings: Settings) -> UUID:
-    amount, usual = wanted.spec.budget_usd, settings.task_budget_usd
-    if wanted.budget_id is None:
-        caps = caps_of(team, settings)
-        return await budgets.open_for_team(session, team_id=team.id, caps=caps, amount=amount or usual)
-    return await budgets.open_below(session, team_id=team.id, parent_id=wanted.budget_id, amount=amount, usual=usual)

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.agents.models import Agent, AgentStatus
+from app.errors import QuotaExceeded
 from app.tasks.errors import AgentUnavailable, UnavailableReason
 from app.tasks.models import OPEN, Task, TaskPurpose
 
@@ -35,10 +36,23 @@ def refuse_inactive(assignee: Agent) -> None:
         raise AgentUnavailable(f"{assignee.name} is {reason.value} and takes no new tasks. {instead}", reason)
 
 
-async def refuse_stopped(session: AsyncSession, team_id: UUID, creator_id: UUID) -> None:
-    """Whoever begins a tree of tasks: an agent that was stopped gives no work either."""
-    stopped = (Agent.team_id == team_id) & (Agent.id == creator_id) & (Agent.status != AgentStatus.ACTIVE)
-    creator = await session.scalar(select(Agent).where(stopped))
-    if creator is not None:
+async def refuse_first_task(session: AsyncSession, team_id: UUID, creator_id: UUID, *, limit: int) -> None:
+    """Whoever begins a tree of tasks: an agent that was stopped gives no work either, and one with many open trees no
+    more. Raises AgentUnavailable or QuotaExceeded."""
+    first = (Task.creator_id == creator_id) & Task.parent_id.is_(None) & Task.status.in_(OPEN)
+    open_tasks = select(func.count()).select_from(select(Task.id).where(first).limit(limit).subquery())
+    named = select(Agent, open_tasks.scalar_subquery()).where(Agent.team_id == team_id, Agent.id == creator_id)
+    row = (await session.execute(named)).one_or_none()
+    if row is None:
+        return  # whoever reads the chain of agents refuses it
+    creator, count = row
+    if creator.status is not AgentStatus.ACTIVE:
         reason = UnavailableReason(creator.status.value)
         raise AgentUnavailable(f"{creator.name} is {reason.value} and delegates nothing. Name another creator.", reason)
+    if count >= limit:
+        raise QuotaExceeded(
+            f"{creator.name} has {count:,} open tasks without a parent",
+            limit=limit,
+            setting="PARLEY_FIRST_TASKS_PER_SENDER",
+            instead="Wait until some have ended, cancel some, or delegate below a task.",
+        )

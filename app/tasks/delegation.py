@@ -34,14 +34,14 @@ def _beyond(granted: frozenset[str] | None, asked: Set[str] | None) -> Set[str]:
     return frozenset() if granted is None or asked is None else frozenset(asked - granted)
 
 
-def check_chain(chain: Sequence[str], assignee: str) -> int:
-    """The depth of a task at the end of this chain of agents, which starts with the originating one."""
+def check_chain(chain: Sequence[str], assignee: str) -> None:
+    """Raises CycleDetected or DelegationDepthExceeded for a task at the end of this chain of agents, which starts with
+    the originating one."""
     whole = [*chain, assignee]
     if assignee in chain:
         raise CycleDetected(whole, "The work would come back to an agent that is waiting for it", _ANOTHER)
     if len(chain) > MAX_DEPTH:
         raise DelegationDepthExceeded(whole, MAX_DEPTH)
-    return len(chain)
 
 
 def check_askers(askers: Sequence[str], chain: Sequence[str], assignee: str) -> None:

@@ -42,9 +42,10 @@ class OscillationDetected(AppError):
 
     code = "OSCILLATION_DETECTED"
 
-    def __init__(self, chain: Sequence[str], limit: int) -> None:
+    def __init__(self, chain: Sequence[str], limit: int, what: str | None = None) -> None:
+        what = what or f"{chain[-2]} has asked {chain[-1]} for the same"
         super().__init__(
-            f"{ARROW.join(chain)}: {chain[-2]} has asked {chain[-1]} for the same {limit} times in this tree of tasks. "
+            f"{ARROW.join(chain)}: {what} {limit} times in this tree of tasks. "
             f"Use what was answered, ask for something else, or ask another agent.",
             chain=list(chain),
             limit=limit,

@@ -32,6 +32,7 @@ class Usage(Strict):
     cost: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] = Decimal(0)
     model: Annotated[str, text(120, 1)] | None = None
     metadata: dict[str, Any] | None = None
+    self_reported: bool = False  # by the agent's own program: booked only as far as the task's budget goes
 
 
 class ReportedFailure(Strict):

@@ -80,6 +80,9 @@ class Task(Identified, Timestamped, Base):
 
     No `allowed_tools` or `allowed_agents` means no limit beyond the assignee's own. An agent's own work has depth 0 and
     no creator; what is delegated from it counts from there.
+
+    `origin_id` is the task that an agent worked on when it started this own work: it asked for a consultation, a report
+    or a session. `chain_root_id` is then the first task of the whole chain, and of everything below this one.
     """
 
     __tablename__ = "task"
@@ -89,6 +92,8 @@ class Task(Identified, Timestamped, Base):
         team_link("assignee_id", "agent"),
         team_link("parent_id", "task"),
         team_link("grandparent_id", "task"),
+        team_link("origin_id", "task"),
+        team_link("chain_root_id", "task"),
         team_link("root_id", "task", deferrable=True, initially="DEFERRED"),
         team_link("budget_id", "budget_account"),
         team_link("contract_id", "contract"),
@@ -144,6 +149,13 @@ class Task(Identified, Timestamped, Base):
             "id",
             postgresql_where=text("collaboration_id is not null"),
         ),
+        Index(
+            "ix_task_creator_first",
+            "creator_id",
+            postgresql_where=text("parent_id is null and status in ('pending', 'in_progress')"),
+        ),
+        Index("ix_task_origin", "origin_id", "id", postgresql_where=text("origin_id is not null")),
+        Index("ix_task_chain_root", "chain_root_id", "id", postgresql_where=text("chain_root_id is not null")),
         Index("ix_task_contract", "contract_id", "id", postgresql_where=text("contract_id is not null")),
         Index("ix_task_conversation", "conversation_id", "id", postgresql_where=text("conversation_id is not null")),
     )
@@ -156,6 +168,8 @@ class Task(Identified, Timestamped, Base):
     parent_id: Mapped[UUID | None]
     grandparent_id: Mapped[UUID | None]
     root_id: Mapped[UUID]
+    origin_id: Mapped[UUID | None]
+    chain_root_id: Mapped[UUID | None]
     depth: Mapped[int] = mapped_column(SmallInteger)
     type: Mapped[TaskType] = mapped_column(text_enum(TaskType))
     title: Mapped[str] = mapped_column(String(200))
@@ -178,6 +192,8 @@ class Task(Identified, Timestamped, Base):
     model_tier: Mapped[int | None] = mapped_column(SmallInteger)
     # What is taken out of all that its work says, before that is kept; none: nothing.
     redacts: Mapped[Redaction | None] = mapped_column(text_enum(Redaction))
+    # Whether the offline model obeys directives in its instructions: they were written by an admin or an integrator.
+    obeys_directives: Mapped[bool] = mapped_column(server_default="false", default=False)
     # Of what it was given, to know it again; none for a task of a version that kept none.
     input_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     allowed_tools: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
@@ -201,6 +217,8 @@ class Task(Identified, Timestamped, Base):
     error_message: Mapped[str | None] = mapped_column(Text)
     tokens_used: Mapped[int] = mapped_column(server_default="0")
     cost: Mapped[Decimal] = mapped_column(USD, server_default="0")
+    # Reported by its agent beyond its budget, and not booked: a person decides.
+    claimed_cost: Mapped[Decimal] = mapped_column(USD, server_default="0", default=Decimal(0))
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
 
@@ -249,6 +267,7 @@ class TaskAttempt(Identified, Base):
     metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSONB(none_as_null=True))
     tokens_used: Mapped[int] = mapped_column(server_default="0")
     cost: Mapped[Decimal] = mapped_column(USD, server_default="0")
+    claimed_cost: Mapped[Decimal] = mapped_column(USD, server_default="0", default=Decimal(0))
     started_at: Mapped[datetime] = mapped_column(server_default=func.now())
     ended_at: Mapped[datetime | None]
 

@@ -11,7 +11,7 @@ import orjson
 
 from app.tasks.errors import OscillationDetected
 
-MOST_TIMES = 2  # how often the same may be asked within one tree
+MAX_REPEATS = 2  # how often the same may be asked within one tree
 
 
 def normalised(text: str) -> str:
@@ -27,7 +27,8 @@ def fingerprint(
     return hashlib.sha256(orjson.dumps(given, option=orjson.OPT_SORT_KEYS)).digest()
 
 
-def check_repeats(times_before: int, chain: Sequence[str]) -> None:
-    """Raises OscillationDetected; the chain is that of the agents, the one asked again last."""
-    if times_before >= MOST_TIMES:
-        raise OscillationDetected(chain, MOST_TIMES)
+def check_repeats(times_before: int, chain: Sequence[str], what: str | None = None) -> None:
+    """Raises OscillationDetected; the chain is that of the agents, the one asked again last. `what` says what would be
+    repeated, where that is not a task."""
+    if times_before >= MAX_REPEATS:
+        raise OscillationDetected(chain, MAX_REPEATS, what)

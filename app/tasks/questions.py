@@ -26,7 +26,7 @@ from app.attention.models import (
     AttentionState,
 )
 from app.attention.service import Subject
-from app.errors import Conflict
+from app.errors import Conflict, QuotaExceeded
 from app.events.log import Actor
 from app.tasks import requeueing
 from app.tasks.failures import NOTHING, Usage
@@ -134,12 +134,15 @@ async def ask(
     team_id: UUID,
     wanted: QuestionSpec,
     actor: Actor,
+    limit: int,
     agent_id: UUID | None = None,
     subject: Subject = Subject(),  # noqa: B008 - it cannot be changed
 ) -> AttentionItem:
-    """Ask without waiting: whoever asks follows the events, or looks later. Raises NotFound."""
+    """Ask without waiting: whoever asks follows the events, or looks later. `limit`: how many open questions the sender
+    may have. Raises NotFound or QuotaExceeded."""
     if agent_id is not None:
         await agents.lock(session, team_id, agent_id)
+    await _refuse_over_quota(session, team_id, agent_id, actor, limit)
     return await _open(session, team_id, wanted, subject, agent_id, actor)
 
 
@@ -152,6 +155,30 @@ async def _refuse_many(session: AsyncSession, task: Task) -> None:
     asked = (AttentionItem.task_id == task.id) & AttentionItem.question_hash.is_not(None)
     if (await session.scalar(select(func.count()).where(asked)) or 0) >= MOST_QUESTIONS:
         raise Conflict(f"This task has asked {MOST_QUESTIONS} times, the most that one may. Go on with what you know.")
+
+
+async def _refuse_over_quota(
+    session: AsyncSession, team_id: UUID, agent_id: UUID | None, actor: Actor, limit: int
+) -> None:
+    """An agent's row is locked, so of many questions at once each counts those before."""
+    by_sender = AttentionItem.agent_id == agent_id
+    if agent_id is None:
+        by_sender = AttentionItem.agent_id.is_(None) & (AttentionItem.opened_by == actor.name)
+    open_questions = (
+        (AttentionItem.team_id == team_id)
+        & (AttentionItem.state == AttentionState.OPEN)
+        & AttentionItem.kind.in_(ASKED)
+        & ~AttentionItem.holds_task
+        & AttentionItem.consultation_id.is_(None)
+    )
+    count = await session.scalar(select(func.count()).where(open_questions, by_sender)) or 0
+    if count >= limit:
+        raise QuotaExceeded(
+            f"{count:,} questions of this sender wait for a person",
+            limit=limit,
+            setting="PARLEY_QUESTIONS_PER_SENDER",
+            instead="Wait until some are answered, or ask from a task.",
+        )
 
 
 async def _open(

@@ -165,6 +165,7 @@ async def replay(
             again=True,
             conversation_id=original.conversation_id,
             redacts=original.redacts,
+            directives=original.obeys_directives and "instructions" not in edits,
         )
         task = await delegate(session, team_id=team_id, wanted=wanted, settings=settings, actor=actor)
     letter, dead = await dead_letters.lock_open(session, team_id=team_id, letter_id=letter_id)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,6 @@ from app.agents import service as agents
 from app.agents.models import Agent
 from app.budgets import service as budgets
 from app.budgets.caps import TeamCaps, caps_of
-from app.budgets.service import Unfunded
 from app.config import Settings
 from app.contracts import service as contracts
 from app.contracts.documents import invalid
@@ -32,16 +30,18 @@ from app.events.log import Actor
 from app.ids import Prefix, new_id, to_global
 from app.redaction import Redaction, redacted
 from app.tasks import dependencies, tools
-from app.tasks.availability import refuse_stopped, refuse_unavailable
+from app.tasks.availability import refuse_first_task, refuse_unavailable
 from app.tasks.chain import authority_of, chain_above, slugs_of
 from app.tasks.delegation import Authority, check_askers, check_chain
 from app.tasks.errors import ClaimLost
+from app.tasks.funding import Payer, open_budget
 from app.tasks.models import OPEN, Task, TaskStatus
 from app.tasks.narration import tell
 from app.tasks.oscillation import check_repeats, fingerprint
 from app.tasks.priority import due_at
 from app.tasks.retry_policy import FailureCode
 from app.tasks.spec import MAX_DEPENDENCIES, MAX_TITLE, TaskSpec, row_of
+from app.tasks.starts import chain_root_of
 from app.tasks.waits import askers_of
 from app.teams.flags import FeatureFlag, require
 from app.teams.models import Team
@@ -68,29 +68,30 @@ class Delegation:
     again: bool = False  # what was delegated once: who asked may have been stopped since then, and tools be gone
     conversation_id: UUID | None = None  # of what is delegated again without the task above it, and what it takes out
     redacts: Redaction | None = None
+    allowance_of: UUID | None = None  # the agent whose allowance pays for work without a parent
+    directives: bool = False  # whether the offline model obeys directives in its instructions
 
 
 async def delegate(
     session: AsyncSession, *, team_id: UUID, wanted: Delegation, settings: Settings, actor: Actor
 ) -> Task:
     """Raises FeatureDisabled, CycleDetected, DelegationDepthExceeded, OscillationDetected, AgentUnavailable,
-    AuthorityExceeded, BudgetExhausted, ClaimLost, NotFound, Conflict or InvalidInput; then nothing is created and
-    nothing reserved."""
+    AuthorityExceeded, BudgetExhausted, AllowanceExceeded, QuotaExceeded, ClaimLost, NotFound, Conflict or InvalidInput;
+    then nothing is created and nothing reserved."""
     caps, at = await permitted_caps(session, team_id, settings)
     contract = await _contract(session, team_id, wanted)
     if wanted.depends_on and wanted.parent_id:
         await dependencies.take_turns(session, team_id)
-    assignee = await agents.lock(session, team_id, wanted.assignee_id)
+    involved = sorted({wanted.assignee_id} | ({wanted.allowance_of} if wanted.allowance_of else set()))
+    locked_agents = {agent_id: await agents.lock(session, team_id, agent_id) for agent_id in involved}
+    assignee = locked_agents[wanted.assignee_id]
     parent, needed = await _lock_named(session, team_id, wanted)
     creator_id = _creator(wanted, parent)
     if (redacts := wanted.redacts if parent is None else parent.redacts) is not None:
         wanted = _clean(redacts, wanted)
     if parent is None and not wanted.again:
-        await refuse_stopped(session, team_id, creator_id)
-    chain = await chain_above(session, parent) if parent else await slugs_of(session, team_id, [creator_id])
-    depth = check_chain(chain, assignee.slug)
-    if parent is not None:
-        check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
+        await refuse_first_task(session, team_id, creator_id, limit=settings.first_tasks_per_sender)
+    chain = await _checked_chain(session, team_id, creator_id, parent, assignee)
     input_hash = _fingerprint(wanted)
     if parent is not None:
         await _refuse_oscillation(session, parent, assignee, input_hash, chain)
@@ -102,8 +103,12 @@ async def delegate(
         await dependencies.refuse_wait_cycle(
             session, team_id=team_id, title=wanted.spec.title, needs=wanted.depends_on, parent_id=parent.id
         )
-    task = _row(wanted, team_id, creator_id, parent, depth, actor)
-    unfunded = await _open_budget(session, task, wanted.spec.budget_usd, parent, caps, settings)
+    task = _row(wanted, team_id, creator_id, parent, actor)
+    granted_to = locked_agents[wanted.allowance_of] if wanted.allowance_of else None
+    payer = Payer(parent.budget_id if parent else None, granted_to)
+    task.budget_id, unfunded = await open_budget(
+        session, team_id=team_id, payer=payer, amount=wanted.spec.budget_usd, caps=caps, settings=settings
+    )
     task.waiting_for = sum(one.status in OPEN for one in needed)
     task.contract_id, task.contract_input = contract.id if contract else None, wanted.contract_input
     task.input_hash = input_hash
@@ -155,6 +160,19 @@ async def _contract(session: AsyncSession, team_id: UUID, wanted: Delegation) ->
     return contract
 
 
+async def _checked_chain(
+    session: AsyncSession, team_id: UUID, creator_id: UUID, parent: Task | None, assignee: Agent
+) -> list[str]:
+    """The agents above the new task. Raises CycleDetected or DelegationDepthExceeded."""
+    if parent is None:
+        chain = await slugs_of(session, team_id, [creator_id])
+    else:
+        chain = await chain_above(session, parent)
+        check_askers(await askers_of(session, team_id=team_id, root_id=parent.root_id), chain, assignee.slug)
+    check_chain(chain, assignee.slug)
+    return chain
+
+
 def _fingerprint(wanted: Delegation) -> bytes:
     spec = wanted.spec
     return fingerprint(
@@ -168,12 +186,13 @@ def _fingerprint(wanted: Delegation) -> bytes:
 async def _refuse_oscillation(
     session: AsyncSession, parent: Task, assignee: Agent, input_hash: bytes, chain: Sequence[str]
 ) -> None:
-    """Counts the tasks under the root, but not those that were cancelled because the attempt that asked was lost: its
-    next one has to ask again. The assignee's row is held, so that of two that ask the same at once the second counts
+    """Counts the tasks of the whole chain, but not those that were cancelled because the attempt that asked was lost:
+    its next one has to ask again. The assignee's row is locked, so of two that ask the same at once the second counts
     the first."""
+    chain_root = chain_root_of(parent)
     asked_before = select(func.count()).where(
         Task.team_id == parent.team_id,
-        Task.root_id == parent.root_id,
+        (Task.root_id == chain_root) | (Task.chain_root_id == chain_root),
         Task.creator_id == parent.assignee_id,
         Task.assignee_id == assignee.id,
         Task.input_hash == input_hash,
@@ -247,33 +266,16 @@ async def _authority(
     return granted.narrowed(tools=wished, agents=asked, assignee=assignee.slug)
 
 
-async def _open_budget(
-    session: AsyncSession,
-    task: Task,
-    amount: Decimal | None,
-    parent: Task | None,
-    caps: TeamCaps,
-    settings: Settings,
-) -> Unfunded | None:
-    """The account of a first task is left to be funded, when all else is written."""
-    usual = settings.task_budget_usd
-    if parent is None:
-        opened = await budgets.draw_up_for_team(session, team_id=task.team_id, caps=caps, amount=amount or usual)
-        task.budget_id = opened.account_id
-        return opened
-    task.budget_id = await budgets.open_below(
-        session, team_id=task.team_id, parent_id=parent.budget_id, amount=amount, usual=usual
-    )
-    return None
-
-
-def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | None, depth: int, actor: Actor) -> Task:
+def _row(wanted: Delegation, team_id: UUID, creator_id: UUID, parent: Task | None, actor: Actor) -> Task:
     task = row_of(wanted.spec, new_id(), team_id)
-    task.creator_id, task.assignee_id, task.depth = creator_id, wanted.assignee_id, depth
+    task.creator_id, task.assignee_id = creator_id, wanted.assignee_id
+    task.depth = parent.depth + 1 if parent else 1
     task.on_behalf_of = parent.on_behalf_of if parent else actor.name
     task.root_id = parent.root_id if parent else task.id
     task.conversation_id, task.redacts = wanted.conversation_id, wanted.redacts
+    task.obeys_directives = wanted.directives
     if parent is not None:
+        task.chain_root_id = parent.chain_root_id
         task.parent_id, task.grandparent_id = parent.id, parent.parent_id
         task.collaboration_id = parent.collaboration_id
         task.conversation_id, task.redacts = parent.conversation_id, parent.redacts

@@ -1,5 +1,5 @@
-"""Which agents wait for which: for consultations, for work that their running tasks delegated or depend on, and for
-handoffs that are to come back. A wait that would close a circle is found before anybody is asked."""
+"""Which agents wait for which: for consultations, for work that their running tasks delegated, started or depend on,
+and for handoffs that are to come back. A wait that would close a circle is found before anybody is asked."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ _WORK = """
     select above.assignee_id, below.assignee_id from task as below join task as above on above.id = below.parent_id
     where below.team_id = :team_id and below.status in ('pending', 'in_progress')
         and above.status in ('pending', 'in_progress')
+    union
+    select origin.assignee_id, started.assignee_id from task as started
+    join task as origin on origin.id = started.origin_id
+    where started.team_id = :team_id and started.status in ('pending', 'in_progress')
+        and origin.status in ('pending', 'in_progress')
     union
     select waiting.assignee_id, needed.assignee_id from task_dependency as link
     join task as waiting on waiting.id = link.task_id join task as needed on needed.id = link.needs_id

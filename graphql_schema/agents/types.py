@@ -17,7 +17,7 @@ from graphql_schema.groups.membership import has_agent
 from graphql_schema.node import Node
 from graphql_schema.planner.connections import many, publish_connection
 from graphql_schema.planner.mapping import column, derived, embedded, expression, listing, mapped, one
-from graphql_schema.scalars import DateTime, Moment
+from graphql_schema.scalars import DateTime, Moment, Usd
 
 _SINCE = Annotated[
     Moment | None,
@@ -68,6 +68,9 @@ class Agent(Node):
         "Default tier of model: 0 small, 1 medium, 2 large.", filter=True, order=True, group=True, aggregate=True
     )
     runtime: models.AgentRuntime = column("Who runs the agent.", filter=True, group=True)
+    day_allowance_usd: Usd | None = column(
+        "What its key may spend in a UTC day on work that it starts outside any task; null: the installation's setting."
+    )
     version: int = column("Counts changes of the agent, from 1.", filter=True, order=True, aggregate=True)
     created_at: DateTime = column("When the agent was created.", filter=True, order=True, group=True, aggregate=True)
     updated_at: DateTime = column("When the agent was last changed.", filter=True, order=True, aggregate=True)

@@ -16,6 +16,7 @@ publish_enum(
         AttentionKind.BUDGET_RAISE: "The team's day or month is near its budget.",
         AttentionKind.DEAD_LETTER: "A task failed for good.",
         AttentionKind.FAILED_SUBTASK: "A task failed for good that is part of another one.",
+        AttentionKind.COST_CLAIM: "An agent reported a cost beyond its task's budget. The part beyond is not booked.",
     },
 )
 publish_enum(

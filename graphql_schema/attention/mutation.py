@@ -9,7 +9,7 @@ import strawberry
 
 from app.attention.models import MAX_ANSWER, MAX_DETAIL, MAX_OPTION, MAX_OPTIONS, MAX_PERSON, AttentionKind
 from app.attention.service import MAX_NOTE, Subject
-from app.auth.roles import Permission, Role
+from app.auth.roles import Permission, Role, allowed
 from app.conversations.locks import lock_conversation
 from app.errors import InvalidInput, check_text
 from app.events.log import Actor
@@ -33,6 +33,7 @@ from graphql_schema.refusals import (
     FeatureDisabled,
     NotFound,
     OscillationDetected,
+    QuotaExceeded,
 )
 from graphql_schema.scalars import Usd
 from graphql_schema.tasks.acting import acting_as, given, parsed, uuid_of
@@ -127,7 +128,7 @@ class AttentionPayload(Payload):
     "work below it is cancelled. The same question of the same task is answered from the record, and the task goes on "
     f"at once. A task may ask {MOST_QUESTIONS} times.",
     needs=Permission.ASK_PEOPLE,
-    refusals=(NotFound, Conflict, ClaimLost),
+    refusals=(NotFound, Conflict, ClaimLost, QuotaExceeded),
 )
 async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
     wanted = parsed(QuestionSpec, given(input, *_SPEC))
@@ -137,7 +138,9 @@ async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
     agent_id = acting_as(work.principal, named, Permission.ASK_PEOPLE)
     common: dict[str, Any] = {"team_id": work.team_id, "wanted": wanted, "agent_id": agent_id, "actor": work.actor}
     if input.task_id is None or input.claim_token is None:
-        item = await questions.ask(work.session, **common, subject=await _subject(work, input.conversation_id))
+        limit = work.context.services.settings.questions_per_sender
+        subject = await _subject(work, input.conversation_id)
+        item = await questions.ask(work.session, **common, limit=limit, subject=subject)
         return AskPersonPayload(attention_item=item.id, task=None)  # type: ignore[arg-type]
     task, asked = await questions.ask_from_task(
         work.session,
@@ -150,7 +153,8 @@ async def ask_person(work: Work, input: AskPersonInput) -> AskPersonPayload:
 
 @mutation(
     "Answers something that needs a person; exactly once, whoever else answers at the same moment. A task that waits "
-    "goes on, a dead letter is replayed or discarded, a budget is raised, all with the answer or not at all.",
+    "goes on, a dead letter is replayed or discarded, a budget is raised, a claimed cost is booked, all with the "
+    "answer or not at all. Booking a claimed cost needs the permission CONFIGURE_TEAM.",
     needs=Permission.ANSWER_ATTENTION,
     refusals=(
         NotFound, Conflict, AlreadyAnswered, FeatureDisabled, DelegationDepthExceeded, CycleDetected, AgentUnavailable,
@@ -169,6 +173,7 @@ async def answer_attention(work: Work, input: AnswerAttentionInput) -> Attention
             input.text,
             input.cap_usd,
             from_global(Prefix.AGENT, input.agent_id, path="agentId") if input.agent_id else None,
+            may_configure=allowed(work.principal.role, Permission.CONFIGURE_TEAM),
         ),
         settings=work.context.services.settings,
         actor=person(work, input.person),

@@ -34,14 +34,20 @@ from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import (
     AgentUnavailable,
+    AllowanceExceeded,
+    AuthorityExceeded,
     BudgetExhausted,
+    ClaimLost,
     Conflict,
+    CycleDetected,
+    DelegationDepthExceeded,
     FeatureDisabled,
     NotFound,
+    OscillationDetected,
     ParticipantsUnsuitable,
 )
 from graphql_schema.scalars import JSON, Usd
-from graphql_schema.tasks.acting import acting_as, given, parsed
+from graphql_schema.tasks.acting import LEFT_OUT, acting_as, given, may_direct, parsed, require_token, start_of
 from graphql_schema.tasks.types import Task
 from graphql_schema.tasks.work import Result, usage_of
 
@@ -96,14 +102,21 @@ class StartCollaborationInput(MutationInput):
         description="The open conversation that it is for, where it is found again; its participants are not told what "
         "was said there. An agent's key names one in which its agent takes part. Null: none.",
     )
+    parent_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description=f"The task that starts it; it must be in progress. Its budget pays, its limits bind. {LEFT_OUT}",
+    )
+    claim_token: str | None = strawberry.field(
+        default=None, description="The claim under which that task is worked on; an agent's key needs it for a parent."
+    )
     context: str = strawberry.field(default="", description="Background for all of them, up to 50,000 characters.")
     max_duration_seconds: int | None = strawberry.field(
         default=None, description="How long it may take, 1 to 86,400 seconds; null: 600, of a template 3,600."
     )
     max_cost_usd: Usd | None = strawberry.field(
         default=None,
-        description="What it may cost in all, up to 10,000; null: 0.50. Reserved from the team's day now; the rest "
-        "comes back.",
+        description="What it may cost in all, up to 10,000; null: 0.50, below a task at most half of what is left. "
+        "Reserved now from the task that starts it, else from the team's day; the rest comes back.",
     )
     max_rounds: int | None = strawberry.field(
         default=None, description="How many rounds a review or a vote may take, 1 to 20; null: 5, of a template 3."
@@ -145,7 +158,7 @@ class ExtendCollaborationInput(MutationInput):
         default=None, description="So much longer, from 1; in all it may take up to 86,400 seconds."
     )
     cost_usd: Usd | None = strawberry.field(
-        default=None, description="So much more money, up to 10,000, from the team's day."
+        default=None, description="So much more money, up to 10,000, from the team's day or the task that started it."
     )
 
 
@@ -236,10 +249,14 @@ def _reason(text: str) -> str:
     "Starts a collaboration session. Every rule is checked and its budget reserved before it exists; a refusal leaves "
     "nothing. Its first stages start at once. An agent's key can start sessions that its agent leads.",
     needs=Permission.START_COLLABORATIONS,
-    refusals=(NotFound, Conflict, FeatureDisabled, ParticipantsUnsuitable, AgentUnavailable, BudgetExhausted),
+    refusals=(
+        NotFound, Conflict, FeatureDisabled, ParticipantsUnsuitable, AgentUnavailable, BudgetExhausted,
+        AllowanceExceeded, AuthorityExceeded, DelegationDepthExceeded, CycleDetected, OscillationDetected, ClaimLost,
+    ),
     prepare=_matches,
-)
+)  # fmt: skip
 async def start_collaboration(work: Work, input: StartCollaborationInput) -> CollaborationPayload:
+    require_token(work.principal, input.parent_id, input.claim_token)
     fields = given(input, *_SPEC) | ({} if input.participants is None else {"participants": _seats(input)})
     if input.team_template is not None:
         spec = await templates.fill(work.session, team_id=work.team_id, slug=input.team_template, given=fields)
@@ -256,7 +273,12 @@ async def start_collaboration(work: Work, input: StartCollaborationInput) -> Col
         spec=spec,
         settings=work.context.services.settings,
         actor=work.actor,
-        origin=Origin(conversation_id=await _conversation(work, input)),
+        origin=Origin(
+            conversation_id=await _conversation(work, input),
+            start=await start_of(work, input.parent_id, input.claim_token, path="parentId"),
+            agent_id=work.principal.agent_id,
+            directives=may_direct(work.principal),
+        ),
         matches=work.prepared,
     )
     return CollaborationPayload(collaboration=made.id)  # type: ignore[arg-type]
@@ -301,7 +323,7 @@ async def extend_collaboration(work: Work, input: ExtendCollaborationInput) -> C
 @mutation(
     "Says what becomes of a stage that failed for good. An agent's key may decide in sessions that its agent leads.",
     needs=Permission.CONTROL_COLLABORATIONS,
-    refusals=(NotFound, Conflict, FeatureDisabled, AgentUnavailable),
+    refusals=(NotFound, Conflict, FeatureDisabled, AgentUnavailable, AuthorityExceeded),
 )
 async def decide_subtask_failure(work: Work, input: DecideSubtaskFailureInput) -> CollaborationPayload:
     made = await transitions.decide(

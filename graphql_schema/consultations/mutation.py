@@ -23,6 +23,8 @@ from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import (
     AgentUnavailable,
+    AllowanceExceeded,
+    AuthorityExceeded,
     BudgetExhausted,
     Conflict,
     DelegationDepthExceeded,
@@ -32,7 +34,7 @@ from graphql_schema.refusals import (
     NotFound,
 )
 from graphql_schema.scalars import Usd
-from graphql_schema.tasks.acting import acting_as, given, parsed
+from graphql_schema.tasks.acting import LEFT_OUT, acting_as, given, parsed, start_of
 
 _NEEDS = Permission.CONSULT_AGENTS
 _CONTEXT = ("current_task", "concern", "project_type")
@@ -86,12 +88,13 @@ class RequestConsultationInput(MutationInput):
         default=None, description="Who might know. A hint: Parley decides, and says why it did or did not follow it."
     )
     task_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The open task of the requester for which it asks; left out: none."
+        default=None,
+        description=f"The open task of the requester for which it asks: its budget pays, its limits bind. {LEFT_OUT}",
     )
     budget_usd: Usd | None = strawberry.field(
         default=None,
-        description="What an answer may cost, up to 10,000 US dollars; reserved from the team's day. Null: the usual "
-        "budget of a task.",
+        description="What an answer may cost, up to 10,000 US dollars; reserved from the task that asks, else from the "
+        "team's day. Null: the usual budget of a task, below one at most half of what that has left.",
     )
 
 
@@ -119,6 +122,10 @@ class AnswerConsultationInput(MutationInput):
 class ClarifyConsultationInput(MutationInput):
     consultation_id: strawberry.ID = strawberry.field(description="Which consultation, `consult_0190…`.")
     text: str = strawberry.field(description=f"What is still unclear, 1 to {MAX_QUESTION:,} characters.")
+    task_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description=f"The open task of the requester that pays for it. {LEFT_OUT}",
+    )
     requester_id: strawberry.ID | None = strawberry.field(default=None, description=_REQUESTER)
 
 
@@ -182,7 +189,7 @@ async def _prepare_request(
     needs=_NEEDS,
     refusals=(
         NotFound, Conflict, FeatureDisabled, AgentUnavailable, NoAgentAvailable, BudgetExhausted,
-        DelegationDepthExceeded,
+        AllowanceExceeded, DelegationDepthExceeded,
     ),
     prepare=_prepare_request,
 )  # fmt: skip
@@ -192,7 +199,7 @@ async def request_consultation(work: Work, input: RequestConsultationInput) -> C
     asking = Asking(
         requester_id,
         from_global(Prefix.AGENT, suggested, path="suggestedAgentId") if suggested else None,
-        from_global(Prefix.TASK, input.task_id, path="taskId") if input.task_id else None,
+        await start_of(work, input.task_id, path="taskId"),
     )
     row = await service.request(
         work.session,
@@ -226,7 +233,14 @@ async def answer_consultation(work: Work, input: AnswerConsultationInput) -> Con
         consultation_id=_which(input.consultation_id),
         agent_id=_agent(work.context, input.agent_id, "agentId"),
         given=parse(Answer, fields, consulting.what),
-        usage=parsed(Usage, {"tokens": usage.get("tokens_used", 0), "cost": usage.get("cost_usd", NOTHING.cost)}),
+        usage=parsed(
+            Usage,
+            {
+                "tokens": usage.get("tokens_used", 0),
+                "cost": usage.get("cost_usd", NOTHING.cost),
+                "self_reported": True,
+            },
+        ),
         settings=work.context.services.settings,
         actor=work.actor,
     )
@@ -245,9 +259,12 @@ async def _prepare_clarification(context: Context, input: ClarifyConsultationInp
     "Asks the specialist of an answered consultation again, in the same matter and with the same context. More than "
     "five exchanges that bring nothing new are a loop, and a person is asked.",
     needs=_NEEDS,
-    refusals=(NotFound, Conflict, FeatureDisabled, AgentUnavailable, BudgetExhausted),
+    refusals=(
+        NotFound, Conflict, FeatureDisabled, AgentUnavailable, AuthorityExceeded, BudgetExhausted, AllowanceExceeded,
+        DelegationDepthExceeded,
+    ),
     prepare=_prepare_clarification,
-)
+)  # fmt: skip
 async def clarify_consultation(work: Work, input: ClarifyConsultationInput) -> ConsultationPayload:
     asked, prepared = work.prepared
     row = await service.clarify(
@@ -259,6 +276,7 @@ async def clarify_consultation(work: Work, input: ClarifyConsultationInput) -> C
         prepared=prepared,
         settings=work.context.services.settings,
         actor=work.actor,
+        start=await start_of(work, input.task_id, path="taskId"),
     )
     return ConsultationPayload(consultation=row.id)  # type: ignore[arg-type]
 

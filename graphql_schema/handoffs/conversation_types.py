@@ -88,7 +88,7 @@ class StepDecision(Node):
 class ContextVariable(Node):
     name: str = column("The variable's name.", filter=True, order=True, group=True)
     value: JSON = column("A number, a text of up to 2,000 characters, true or false.")
-    source: VariableSource = column("Where it comes from: INPUT or RUNTIME.", filter=True, group=True)
+    source: VariableSource = column("Where it comes from: INPUT, RUNTIME or TEXT.", filter=True, group=True)
     set_by: str = column("The name of the agent or key that set it.", filter=True, group=True)
     created_at: DateTime = column("When it was set.", filter=True, order=True)
     message = one(

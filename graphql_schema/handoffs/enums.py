@@ -72,7 +72,8 @@ publish_enum(
         VariableSource.SYSTEM: "Parley itself, such as `writer_load` and `step_count`.",
         VariableSource.TEAM: "The team's `context_variables`.",
         VariableSource.INPUT: "The caller, for names in the team's `input_variables`.",
-        VariableSource.RUNTIME: "A reply, for names in the team's `runtime_variables` and for what it completes.",
+        VariableSource.RUNTIME: "Data of a reply, for names in the team's `runtime_variables`, and what it completes.",
+        VariableSource.TEXT: "A line in a reply's text. Only rules with `trustsText` compare with it.",
     },
     name="ContextVariableSource",
 )

@@ -40,6 +40,11 @@ class SaveHandoffRuleInput(MutationInput):
         "language, 1 to 2,000 characters, at most 50 clauses and 20 levels."
     )
     priority: int = strawberry.field(default=1, description="Higher fires first, 1 to 1,000.")
+    trusts_text: bool = strawberry.field(
+        default=False,
+        description="Whether its comparisons may use values that were only read in the text of a reply, such as "
+        "`word_count: 850`. A user can have an agent repeat such a line.",
+    )
 
 
 @strawberry.input(description="Which handoff rule to delete.")
@@ -94,6 +99,7 @@ def _draft(input: SaveHandoffRuleInput) -> RuleDraft:
         to_group_id=_optional(Prefix.GROUP, input.to_group_id, "toGroupId"),
         condition=input.condition,
         priority=input.priority,
+        trusts_text=input.trusts_text,
     )
 
 

@@ -20,6 +20,9 @@ class HandoffRule(Node):
         "When the rule fires, in comparisons and plain language: 1 to 2,000 characters.", filter=True
     )
     priority: int = column("Higher fires first, 1 to 1,000.", filter=True, order=True, group=True)
+    trusts_text: bool = column(
+        "Whether its comparisons may use values that were only read in the text of a reply.", filter=True, group=True
+    )
     created_at: DateTime = column("When this version was saved.", filter=True, order=True)
     retired_at: DateTime | None = column(
         "When a newer version took its place or the rule was deleted; null while it decides.", filter=True, order=True

@@ -29,11 +29,12 @@ from graphql_schema.refusals import (
     NoDirectMessages,
     NotFound,
     NotInChannel,
+    QuotaExceeded,
 )
 from graphql_schema.scalars import Cursor, DateTime
 from graphql_schema.tasks.acting import acting_as, given, parsed
 
-_REFUSALS = (NotFound, AgentUnavailable, NoDirectMessages, NotInChannel, ChannelClosed, InboxFull)
+_REFUSALS = (NotFound, AgentUnavailable, NoDirectMessages, NotInChannel, ChannelClosed, InboxFull, QuotaExceeded)
 
 
 @strawberry.input(description="A message to all of the team.")
@@ -142,6 +143,7 @@ async def _send(work: Work, input: BroadcastAgentMessageInput, channel: Channel)
         team_id=work.team_id,
         wanted=Outgoing(sender_id, channel, parsed(MessageSpec, fields)),
         limit=work.context.services.settings.inbox_limit,
+        sender_limit=work.context.services.settings.inbox_limit_per_sender,
         actor=work.actor,
     )
     return AgentMessagePayload(agent_message=message.id)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from app.auth.roles import Permission
+from app.consultations import queries as consultations
 from app.ids import Prefix, from_global
 from app.reports import service
 from app.reports.models import MAX_SECTIONS, ReportFormat, ReportType
@@ -19,15 +20,21 @@ from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import (
     AgentUnavailable,
+    AllowanceExceeded,
+    AuthorityExceeded,
     BudgetExhausted,
+    ClaimLost,
     Conflict,
+    CycleDetected,
+    DelegationDepthExceeded,
     FeatureDisabled,
     NoAgentAvailable,
     NotFound,
+    OscillationDetected,
 )
 from graphql_schema.reports.types import Report
 from graphql_schema.scalars import JSON, Usd
-from graphql_schema.tasks.acting import acting_as, given
+from graphql_schema.tasks.acting import LEFT_OUT, acting_as, given, require_token, start_of
 
 MOST_ROUTED = 5_000  # characters of the context by which an agent is chosen
 
@@ -60,10 +67,19 @@ class RequestReportInput(MutationInput):
         description=f"The agent that asks; it may wait for {MOST_OPEN} at a time. An agent's key is taken for that "
         "agent. Null: a person or a program.",
     )
+    parent_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="The task of the requester that asks for it; it must be in progress. Its budget pays, its limits "
+        f"bind. {LEFT_OUT}",
+    )
+    claim_token: str | None = strawberry.field(
+        default=None, description="The claim under which that task is worked on; an agent's key needs it for a parent."
+    )
     budget_usd: Usd | None = strawberry.field(
         default=None,
         description="What the first version may cost, and the repair again, up to 10,000 US dollars; reserved from the "
-        "team's day. Null: the usual budget of a task.",
+        "team's day. Null: the usual budget of a task. Where an agent asks, both versions share it, and it comes from "
+        "the agent's task or allowance.",
     )
 
 
@@ -90,13 +106,21 @@ async def _decide(context: Context, input: RequestReportInput) -> tuple[ReportSp
     "Asks an agent for a report. It becomes a task of that agent, with the template in its instructions; what is "
     "written is read into sections and held against the template. What does not keep to it is written again, once.",
     needs=Permission.DELEGATE_TASKS,
-    refusals=(NotFound, Conflict, FeatureDisabled, AgentUnavailable, NoAgentAvailable, BudgetExhausted),
+    refusals=(
+        NotFound, Conflict, FeatureDisabled, AgentUnavailable, NoAgentAvailable, BudgetExhausted, AllowanceExceeded,
+        AuthorityExceeded, DelegationDepthExceeded, CycleDetected, OscillationDetected, ClaimLost,
+    ),
     prepare=_decide,
-)
+)  # fmt: skip
 async def request_report(work: Work, input: RequestReportInput) -> ReportPayload:
     spec, draft = work.prepared
+    require_token(work.principal, input.parent_id, input.claim_token)
+    start = await start_of(work, input.parent_id, input.claim_token, path="parentId")
     asking = from_global(Prefix.AGENT, input.requester_id, path="requesterId") if input.requester_id else None
     requester_id = acting_as(work.principal, asking, Permission.DELEGATE_TASKS)
+    consultation_id = None
+    if start.task_id is not None:
+        consultation_id = await consultations.answered_by(work.session, work.team_id, start.task_id)
     decision_id = None
     if draft is None:
         assert input.assignee_id is not None
@@ -110,7 +134,7 @@ async def request_report(work: Work, input: RequestReportInput) -> ReportPayload
         work.session,
         team_id=work.team_id,
         spec=spec,
-        order=Ordered(assignee_id, requester_id, decision_id=decision_id),
+        order=Ordered(assignee_id, requester_id, decision_id=decision_id, start=start, consultation_id=consultation_id),
         settings=work.context.services.settings,
         actor=work.actor,
     )

@@ -1,4 +1,4 @@
-"""In whose name a key may delegate and work: an agent's key only in that agent's own."""
+"""In whose name, and on what authority, a key may delegate and work: an agent's key only in that agent's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from app.agents.spec import problems_of
 from app.auth.principal import Principal
 from app.auth.roles import Permission, Role, roles_with
 from app.errors import Forbidden, InvalidInput
+from app.ids import Prefix, from_global
+from app.tasks.starts import BY_OTHERS, Start, find_start
+from graphql_schema.mutations import Work
 
+LEFT_OUT = "Left out by an agent's key: the task that its agent works on; without one its daily allowance pays."
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -35,6 +39,28 @@ def uuid_of(text: str, *, path: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise InvalidInput.of(path, "is not a claim token as claimTask gave it") from None
+
+
+async def start_of(work: Work, task_id: str | None, claim_token: str | None = None, *, path: str) -> Start:
+    """On what authority the caller starts work. An agent's key that names no task starts it below the one that its
+    agent works on, else on its allowance."""
+    token = uuid_of(claim_token, path="claimToken") if claim_token else None
+    if task_id:
+        return Start(task_id=from_global(Prefix.TASK, task_id, path=path), claim_token=token)
+    if work.principal.agent_id is None:
+        return BY_OTHERS
+    return await find_start(work.session, team_id=work.team_id, agent_id=work.principal.agent_id, path=path)
+
+
+def require_token(principal: Principal, task_id: str | None, claim_token: str | None) -> None:
+    """An agent's key shows the claim under which it works on the task that it names."""
+    if principal.role is Role.AGENT and task_id and not claim_token:
+        raise InvalidInput.of("claimToken", "is needed to start work below a task")
+
+
+def may_direct(principal: Principal) -> bool:
+    """Whether the offline model obeys directives in what this key writes."""
+    return principal.role in (Role.ADMIN, Role.INTEGRATOR)
 
 
 def given(input: Any, *names: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import strawberry
 
-from app.auth.roles import Permission, Role
+from app.auth.roles import Permission
 from app.contracts.service import MOST_INPUT_BYTES
 from app.discovery.queries import skill_matches_of
 from app.errors import InvalidInput
@@ -24,6 +24,7 @@ from graphql_schema.mutations import MutationInput, Payload, Work, mutation
 from graphql_schema.planner.mapping import entity
 from graphql_schema.refusals import (
     AgentUnavailable,
+    AllowanceExceeded,
     AuthorityExceeded,
     BudgetExhausted,
     ClaimLost,
@@ -33,9 +34,10 @@ from graphql_schema.refusals import (
     FeatureDisabled,
     NotFound,
     OscillationDetected,
+    QuotaExceeded,
 )
 from graphql_schema.scalars import JSON, Usd
-from graphql_schema.tasks.acting import acting_as, given, uuid_of
+from graphql_schema.tasks.acting import LEFT_OUT, acting_as, given, may_direct, require_token, start_of
 from graphql_schema.tasks.types import DeadLetter, Task
 
 UNSET = strawberry.UNSET
@@ -69,7 +71,9 @@ class DelegateTaskInput(MutationInput):
         description="Who delegates. Left out: the agent that works on the parent, or the one that the key acts as.",
     )
     parent_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The task that this is part of; it must be in progress. At most 3 deep."
+        default=None,
+        description="The task that this is part of; it must be in progress. At most 3 deep, with the consultations, "
+        f"sessions and reports on the way. {LEFT_OUT}",
     )
     claim_token: str | None = strawberry.field(
         default=None, description="The claim under which the parent is worked on; an agent's key needs it for a parent."
@@ -225,24 +229,25 @@ async def _matches(context: Context, input: DelegateTaskInput) -> dict[str, floa
 @mutation(
     "Delegates a task. Every rule is checked and its budget reserved before it exists; a refusal leaves nothing.",
     needs=Permission.DELEGATE_TASKS,
-    refusals=(*_DELEGATION, OscillationDetected, ClaimLost),
+    refusals=(*_DELEGATION, AllowanceExceeded, QuotaExceeded, OscillationDetected, ClaimLost),
     prepare=_matches,
 )
 async def delegate_task(work: Work, input: DelegateTaskInput) -> TaskPayload:
     creator = _optional(Prefix.AGENT, input.creator_id, "creatorId")
-    token = uuid_of(input.claim_token, path="claimToken") if input.claim_token else None
-    if work.principal.role is Role.AGENT and input.parent_id and token is None:
-        raise InvalidInput.of("claimToken", "is needed to delegate below a task")
+    require_token(work.principal, input.parent_id, input.claim_token)
+    start = await start_of(work, input.parent_id, input.claim_token, path="parentId")
     wanted = Delegation(
         spec=parse_task(given(input, *_SPEC)),
         assignee_id=_optional(Prefix.AGENT, input.assignee_id, "assigneeId") or NOBODY,
         creator_id=acting_as(work.principal, creator, Permission.DELEGATE_TASKS),
-        parent_id=_optional(Prefix.TASK, input.parent_id, "parentId"),
+        parent_id=start.task_id,
         depends_on=_ids(Prefix.TASK, input.depends_on, "dependsOn"),
         agents=None if input.agents is None else _ids(Prefix.AGENT, input.agents, "agents"),
-        claim_token=token,
+        claim_token=start.claim_token,
         contract=input.contract,
         contract_input=input.contract_input,
+        allowance_of=start.allowance_of,
+        directives=may_direct(work.principal),
     )
     settings = work.context.services.settings
     common: dict[str, Any] = {"team_id": work.team_id, "wanted": wanted, "settings": settings, "actor": work.actor}

@@ -75,6 +75,10 @@ class Task(Node):
     deadline: DateTime | None = column("When its present attempt times out; null unless in progress.")
     tokens_used: int = column("Tokens that its attempts used.", filter=True, order=True, aggregate=True)
     cost: Usd = column("What its own attempts cost, without the tasks below it.", filter=True, aggregate=True)
+    claimed_cost: Usd = column(
+        "What its agent reported beyond its budget, as long as no person has decided on it. It is in no budget.",
+        filter=True, aggregate=True,
+    )  # fmt: skip
     created_at: DateTime = column("When it was delegated.", filter=True, order=True, group=True, aggregate=True)
     started_at: DateTime | None = column(
         "When it was first taken up; null before.", filter=True, order=True, aggregate=True
@@ -172,8 +176,8 @@ class TaskAttempt(Node):
     agent_id: strawberry.ID = column("Who worked.", prefix=Prefix.AGENT, filter=True, group=True)
     number: int = column("Counts the task's attempts, from 1.", filter=True, order=True)
     job_id: str | None = column(
-        "The id of the arq job that ran it, `task:{task}:{number}`; null for an attempt of an external agent, and for one "
-        "that a worker ran while Redis was away.",
+        "The id of the arq job that ran it, `task:{task}:{number}`; null for an attempt of an external agent, and for "
+        "one that a worker ran while Redis was away.",
         filter=True,
     )
     outcome: models.AttemptOutcome = column("How it ended.", filter=True, group=True)
@@ -188,6 +192,7 @@ class TaskAttempt(Node):
     )
     tokens_used: int = column("Tokens that it used.", filter=True, order=True, aggregate=True)
     cost: Usd = column("What it cost.", filter=True, aggregate=True)
+    claimed_cost: Usd = column("What its agent reported beyond the task's budget.", filter=True, aggregate=True)
     started_at: DateTime = column("When it began.", filter=True, order=True, group=True, aggregate=True)
     ended_at: DateTime | None = column("When it ended; null while it runs.", filter=True, order=True, aggregate=True)
     task = one("Task", _HERE, "Which task.", on=lambda attempt, task: task.id == attempt.task_id)

@@ -38,7 +38,10 @@ _POLL_S = 0.25
 _LEASE_TEXT = f"How long the claim holds without a heartbeat, {LEASE_S[0]} to {LEASE_S[-1]} seconds."
 _TOKENS_TEXT = "Tokens that this attempt has used so far, in all, 0 to 2,000,000,000."
 _MODEL_TEXT = "The model that works on it, up to 120 characters; null: as before."
-_COST_TEXT = "What this attempt has cost so far, in all, up to 1,000,000 US dollars."
+_COST_TEXT = (
+    "What this attempt has cost so far, in all, up to 1,000,000 US dollars. Beyond the task's budget the task fails, "
+    "and the part beyond is not booked but claimed: a person decides."
+)
 
 
 class Result(Strict):
@@ -151,7 +154,8 @@ def _claim(work: Work, input: ClaimedTaskInput) -> dict[str, Any]:
 
 
 def usage_of(input: Any) -> Usage:
-    return parsed(Usage, {"tokens": input.tokens_used, "cost": input.cost_usd, "model": input.model})
+    fields = {"tokens": input.tokens_used, "cost": input.cost_usd, "model": input.model, "self_reported": True}
+    return parsed(Usage, fields)
 
 
 def _lease(seconds: int) -> int:

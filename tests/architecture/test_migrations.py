@@ -77,6 +77,29 @@ def test_kept_answers_are_renamed_with_the_schema_and_back(empty_database_url: s
     }
 
 
+def test_handoff_rules_that_exist_go_on_trusting_texts_and_new_ones_do_not(empty_database_url: str) -> None:
+    url, changes = empty_database_url, "0026"
+    migrate.upgrade(url, f"{changes}-1")
+    _fetch(url, RULE.format(condition="old"))
+
+    migrate.upgrade(url, changes)
+    _fetch(url, "insert into handoff_rule (id, team_id, condition) select gen_random_uuid(), id, 'new' from team")
+    trusting = dict(tuple(row) for row in _fetch(url, "select condition, trusts_text from handoff_rule"))
+    _fetch(url, CLAIM)
+    migrate.downgrade(url, f"{changes}-1")
+
+    assert trusting == {"old": True, "new": False}
+    assert [row["kind"] for row in _fetch(url, "select kind from attention_item")] == ["question"]
+
+
+RULE = """
+with team as (insert into team (id, slug, name) values (gen_random_uuid(), 'acme', 'Acme') returning id)
+insert into handoff_rule (id, team_id, condition) select gen_random_uuid(), id, '{condition}' from team
+"""
+CLAIM = """
+insert into attention_item (id, team_id, kind, title, opened_by)
+select gen_random_uuid(), id, 'cost_claim', 'A cost', 'parley' from team
+"""
 OUTCOMES = """
     with team as (insert into team (id, name, slug) values (gen_random_uuid(), 'A', 'a') returning id),
     made as (

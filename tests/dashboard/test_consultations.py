@@ -7,6 +7,7 @@ from playwright.async_api import expect
 from app.auth.roles import Role
 from tests.fixtures.browser import PHONE, Dashboard
 from tests.fixtures.deeds import agent_ids, do
+from tests.fixtures.installation import FIVE_MINUTES
 
 QUESTION = "How should we review this pull request for race conditions?"
 
@@ -36,7 +37,7 @@ async def test_advice_is_asked_for_given_and_rated(dashboard: Dashboard) -> None
     await dashboard.accessible(watcher)
 
     await page.get_by_role("button", name="Ask further").click()
-    await dialog.get_by_label("What is still unclear").fill("@wait 300\nAnd when both time out?")
+    await dialog.get_by_label("What is still unclear").fill(f"And when both time out {FIVE_MINUTES}?")
     await dialog.get_by_role("button", name="Ask").click()
     await expect(watcher.get_by_role("row").filter(has_text=QUESTION)).to_contain_text("In progress")
     await page.get_by_role("button", name="Answer").click()

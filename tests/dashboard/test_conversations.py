@@ -9,8 +9,8 @@ from playwright.async_api import Page, expect
 from app.auth.roles import Role
 from tests.fixtures.browser import PHONE, Dashboard
 from tests.fixtures.deeds import agent_ids, do
+from tests.fixtures.installation import FIVE_MINUTES, HOSTILE
 
-HOSTILE = "<script>alert(1)</script> **bold** [x](javascript:alert(2))"
 ENSEMBLES = """mutation { setFeatureFlags(input: { flags: [
   { flag: ENSEMBLE_MODE, enabled: true }, { flag: EXPERT_GATE, enabled: true }
 ] }) { __typename } setRoutingPolicy(input: { skillFloor: 0 }) { __typename } }"""
@@ -49,7 +49,7 @@ async def test_a_conversation_is_started_answered_handed_off_returned_and_closed
     await dialog.get_by_role("button", name="Remove").click()
     await expect(seats).to_have_count(2)
 
-    await page.get_by_label("Your message").fill(f"@as kyra: You said {HOSTILE}")
+    await page.get_by_label("Your message").fill(f"Repeat after me: {HOSTILE}")
     await page.get_by_label("Your message").press("Enter")
 
     for window in (page, watcher):
@@ -114,7 +114,7 @@ async def test_an_answer_is_seen_while_it_is_written_and_can_be_stopped_or_inter
     page = await dashboard.open_page(Role.ADMIN, f"/conversations/{conversation_id}")
     await dashboard.live(page)
     await page.get_by_label("Who answers").select_option(label="Kyra")
-    await page.get_by_label("Your message").fill("@wait 300\nTell me about caches.")
+    await page.get_by_label("Your message").fill(f"Tell me about caches {FIVE_MINUTES}.")
     await page.get_by_role("button", name="Send").click()
     speaking = page.get_by_role("article", name="Kyra is answering")
     await expect(speaking).to_be_visible()
@@ -126,7 +126,7 @@ async def test_an_answer_is_seen_while_it_is_written_and_can_be_stopped_or_inter
 
     await expect(page.get_by_role("article", name=re.compile("message 1$"))).to_contain_text("Stopped")
     await expect(page.locator("article[aria-label^=Kyra][aria-label*=message]").last).to_contain_text("queues")
-    await page.get_by_label("Your message").fill("@wait 300\nAnd of logs?")
+    await page.get_by_label("Your message").fill(f"And of logs {FIVE_MINUTES}?")
     await page.get_by_label("Who answers").select_option(label="Kyra")
     await page.get_by_role("button", name="Send").click()
     await expect(speaking).to_be_visible()

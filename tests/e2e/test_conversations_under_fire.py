@@ -18,7 +18,7 @@ from app.events.log import SYSTEM
 from app.ids import Prefix, to_global
 from app.teams import service as teams
 from app.teams.flags import FeatureFlag
-from tests.fixtures.installation import SOAK, Installation, ParleyProcess
+from tests.fixtures.installation import HALF_A_SECOND, SOAK, Installation, ParleyProcess
 
 CONVERSATIONS, MESSAGES, KILLS, SERVERS = (50, 6, 12, 2) if SOAK else (4, 2, 1, 1)
 PATIENCE_S = 120.0
@@ -61,7 +61,11 @@ class Hall:
         conversation: str = (await self.run(START))["startConversation"]["conversation"]["id"]
         for turn in range(MESSAGES):
             strategy = ("TOP_1", "ENSEMBLE", "TOP_K", "CASCADE")[(number + turn) % 4]
-            wanted = {"text": f"Let us go talking {turn}\n@wait 0.4", "strategy": strategy, "key": f"{number}-{turn}"}
+            wanted = {
+                "text": f"Let us go talking {turn} {HALF_A_SECOND}",
+                "strategy": strategy,
+                "key": f"{number}-{turn}",
+            }
             sent = await self.run(SEND, {"id": conversation, **wanted})
             assert sent["sendMessage"]["__typename"] == "SendMessagePayload", sent
         return conversation

@@ -18,7 +18,7 @@ PATIENCE_S = 90.0
 CONVERSATIONS = 3
 START = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"
 HAND = """mutation ($id: ID!, $to: ID!) {
-  handoffConversation(input: {conversationId: $id, toAgentId: $to, reason: "a bug", summary: "@wait 300",
+  handoffConversation(input: {conversationId: $id, toAgentId: $to, reason: "a bug", summary: "(takes five minutes)",
     timeoutSeconds: 6}) { __typename ... on Refusal { message } }
 }"""
 RULE = """mutation ($from: ID!, $to: ID!) {
@@ -27,7 +27,7 @@ RULE = """mutation ($from: ID!, $to: ID!) {
 SAY = """mutation ($id: ID!, $text: String!) {
   sendMessage(input: {conversationId: $id, text: $text}) { __typename ... on Refusal { message } }
 }"""
-SCRIPT = "Write it.\n@wait 0.5\n@as Kyra: The draft is complete.\n@as Luke: I have read it."
+SCRIPT = "Write it slowly."
 LUKE_AT_WORK = """select count(*) from task join agent on agent.id = assignee_id
     where task.team_id = $1 and task.status = 'in_progress' and agent.slug = 'luke'"""
 OPEN = """select (select count(*) from reply where team_id = $1 and finished_at is null)

@@ -48,7 +48,7 @@ ASK = """mutation ($input: RequestConsultationInput!) { requestConsultation(inpu
 RULE = """mutation ($from: ID!, $to: ID!) {
   saveHandoffRule(input: {fromAgentId: $from, toAgentId: $to, condition: "draft complete"}) { __typename }
 }"""
-SCRIPT = "Write it.\n@as Kyra: The draft is complete.\n@as Luke: I have read it."
+SCRIPT = "Write it."
 
 
 async def until(installation: Installation, sql: str, wanted: bool, *arguments: Any) -> None:

@@ -73,6 +73,7 @@ def inputs(parley: Parley) -> dict[str, dict[str, Any]]:
         "registerDocuments": {"documents": [{"id": "md5", "body": "{ team { id } }"}]},
         "limitRolesToTrustedDocuments": {"roles": ["ANALYST"]},
         "setTeamBudgets": {"dayUsd": 7, "monthUsd": 70},
+        "setAgentAllowance": {"agentId": parley.home.agent_id, "dayUsd": 3},
         "saveContract": {"name": "report", "outputSchema": {"type": "object"}},
         "deleteContract": {"name": "report"},
         "saveHandoffRule": {**RULE, "toAgentId": parley.home.agent_id},
@@ -104,6 +105,8 @@ async def task_inputs(parley: Parley, name: str) -> dict[str, Any]:
     which = {"taskId": to_global(Prefix.TASK, task.id)}
     if name == "cancelTask":
         return which
+    if name == "correctTaskCost":
+        return {**which, "costUsd": 0.2, "reason": "the invoice"}
     if name == "reassignTask":
         return {**which, "assigneeId": to_global(Prefix.AGENT, (await desk.agent("ada")).id)}
     held = await desk.claim("luke")
@@ -308,7 +311,8 @@ MUTATIONS = [
     "createAgent", "updateAgent", "pauseAgent", "resumeAgent", "archiveAgent", "setFeatureFlags", "createApiKey",
     "revokeApiKey", "applyTeam", "registerDocuments", "limitRolesToTrustedDocuments", "delegateTask", "cancelTask",
     "retryTask", "reassignTask", "replayDeadLetter", "discardDeadLetter", "claimTask", "heartbeatTask",
-    "recordToolCall", "completeTask", "failTask", "setTeamBudgets", "saveContract", "deleteContract",
+    "recordToolCall", "completeTask", "failTask", "correctTaskCost", "setAgentAllowance", "setTeamBudgets",
+    "saveContract", "deleteContract",
     "routeMessage", "rateResponse", "recordRoutingOutcome", "setRoutingPolicy", "startConversation", "sendMessage",
     "updateConversationAgents", "closeConversation", "cancelReply", "remember", "forget",
     "saveGroup", "dissolveGroup", "saveHandoffRule", "deleteHandoffRule", "handoffConversation", "returnConversation",

@@ -55,7 +55,9 @@ async def received(desk: Desk, slug: str) -> list[tuple[AgentMessage, InboxEntry
 async def say(desk: Desk, sender: str, channel: Channel, body: str = "Hello") -> AgentMessage:
     async with desk.transaction() as session:
         wanted = Outgoing((await desk.agent(sender)).id, channel, MessageSpec(body=body))
-        return await service.send(session, team_id=desk.team_id, wanted=wanted, limit=1_000, actor=ACTOR)
+        return await service.send(
+            session, team_id=desk.team_id, wanted=wanted, limit=1_000, sender_limit=1_000, actor=ACTOR
+        )
 
 
 async def test_messages_go_and_come_within_the_rules_and_on_record(desk: Desk, offline: Any) -> None:

@@ -24,6 +24,7 @@ from app.groups import service as groups
 from app.groups.spec import GroupSpec
 from app.ids import Prefix, to_global
 from app.inference.providers import Providers
+from app.managed.collaboration_tools import COLLABORATION_TOOLS
 from app.managed.execution import Execution
 from app.tasks.errors import AgentUnavailable, ClaimLost
 from app.tasks.models import Task, TaskPurpose, TaskStatus, ToolCall
@@ -511,6 +512,12 @@ async def test_managed_and_external_agents_side_by_side(sessions: Sessions, desk
     assert await desk.reserved() == 0
 
 
+async def calls_of(desk: Desk, *tasks: Task) -> list[str]:
+    async with desk.transaction() as session:
+        made = select(ToolCall.name).where(ToolCall.task_id.in_([task.id for task in tasks]))
+        return list(await session.scalars(made))
+
+
 async def test_an_agent_starts_a_session_and_reports_what_it_came_to(
     sessions: Sessions, desk: Desk, worker: None
 ) -> None:
@@ -539,8 +546,10 @@ async def test_an_agent_starts_a_session_and_reports_what_it_came_to(
     assert (refused.error or "").startswith("PARTICIPANTS_UNSUITABLE: ")
     assert "Started as collab_" in (made.result or "")
     assert (done.status, done.lead_id) == (CollaborationStatus.COMPLETED, desk.agents["kyra"].id)
-    stages = await sessions.stages(started)
-    assert "start_collaboration is not offered here" in stages[0].output
+    stages = await sessions.tasks(started)
+    assert [tool.name for tool in COLLABORATION_TOOLS if tool.offered(stages[0])] == []
+    assert await calls_of(desk, *stages) == [], "what an agent wrote is no directive"
+    assert {(stage.origin_id, stage.chain_root_id) for stage in stages} == {(task.id, task.id)}
     asked = f'@tool check_collaboration {{"session_id": "{to_global(Prefix.COLLABORATION, started.id)}"}}'
     after = await desk.delegate("zara", "kyra", instructions=f"Tell.\n{asked}", max_tokens=100_000)
     other = await desk.delegate("zara", "luke", instructions=f"Tell.\n{asked}", max_tokens=100_000)
@@ -593,7 +602,7 @@ async def test_an_agent_starts_sessions_of_groups_and_templates_within_what_its_
     assert "the agent 'ada'" in (calls[4].error or "")
     assert (by_template.team_template, by_template.status) == ("gate", CollaborationStatus.COMPLETED)
     assert {one.lead_id for one in started} == {desk.agents["kyra"].id}
-    assert "delegate_task is not offered here" in (await sessions.stages(by_group))[0].output
+    assert await calls_of(desk, *await sessions.tasks(by_group)) == []
     for stage in [*await sessions.tasks(by_template), *await sessions.tasks(by_group)]:
         assert (stage.assignee_id, stage.allowed_agents) == (desk.agents["luke"].id, [desk.agents["luke"].id])
         assert stage.allowed_tools == ["start_collaboration"]

@@ -613,7 +613,7 @@ async def test_whatever_the_work_for_a_consultation_tells_others_has_no_secrets(
     async with desk.transaction() as session:
         spec = MessageSpec(body=f"password={secrets['message']}", task_id=task.id)
         said = Outgoing(task.assignee_id, direct((await desk.agent("frontend")).id), spec)
-        await messages.send(session, wanted=said, limit=10, **team)
+        await messages.send(session, wanted=said, limit=10, sender_limit=10, **team)
         what: dict[str, Any] = {"kind": MemoryKind.SHARED, "source": Source(task.id)}
         await memories.remember(session, text=f"password={secrets['memory']}", **what, **team)
     (item,) = [one for one in await consultations.waiting() if one.holds_task]

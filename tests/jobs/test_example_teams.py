@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from app.agents.models import Agent
-from app.config import Settings
+from app.config import ScriptedReply, Settings
 from app.conversations.handoffs.models import StepDecision
 from app.conversations.models import Conversation, ConversationStatus, Message, MessageAuthor, Reply
 from app.conversations.service import NewConversation, start
@@ -28,24 +28,31 @@ from tests.jobs.conftest import Workers
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "teams"
 CONTENT = """Write an article about electric ferries.
-@as researcher: The research is complete. | source_count: 7
-@as writer: The draft is complete and all sections are included. | word_count: 850
-@as writer: The draft is complete again, all sections are included. | word_count: 920
-@as reviewer: Revisions are needed in the second part.
-@as reviewer: The article is approved for publication.
-@as publisher: It is on line now."""
+researcher: The research is complete. | source_count: 7
+writer: The draft is complete and all sections are included. | word_count: 850
+writer: The draft is complete again, all sections are included. | word_count: 920
+reviewer: Revisions are needed in the second part.
+reviewer: The article is approved for publication.
+publisher: It is on line now."""
 SUPPORT = """My invoice shows a charge that I do not know.
-@as triager: The question is about money. | confidence_score: 0.9
-@as billing: An error was detected in the invoice.
-@as billing: The refund is arranged. Anything else?
-@as error handler: The error is resolved. A retry is possible."""
+triager: The question is about money. | confidence_score: 0.9
+billing: An error was detected in the invoice.
+billing: The refund is arranged. Anything else?
+error handler: The error is resolved. A retry is possible."""
 QUALITY = """Add a dark mode.
-@as coordinator: Code is needed.
-@as coordinator: All is shipped.
-@as developer b: The change is complete.
-@as quality checker: I measured it. | quality_score: 0.7 | coverage: 85
-@as quality checker: I measured it again. | quality_score: 0.9 | coverage: 88
-@as reviewer: The change is approved."""
+coordinator: Code is needed.
+coordinator: All is shipped.
+developer b: The change is complete.
+quality checker: I measured it. | quality_score: 0.7 | coverage: 85
+quality checker: I measured it again. | quality_score: 0.9 | coverage: 88
+reviewer: The change is approved."""
+
+
+def script_of(text: str) -> tuple[str, tuple[ScriptedReply, ...]]:
+    """What the user says, and what the agents then say; ` | ` begins a new line."""
+    message, *lines = text.splitlines()
+    pairs = (line.split(": ", 1) for line in lines)
+    return message, tuple(ScriptedReply(agent=agent, say=say.replace(" | ", "\n")) for agent, say in pairs)
 
 
 @pytest.fixture
@@ -110,8 +117,10 @@ async def test_a_team_from_its_file_to_a_finished_conversation(
     said: list[str],
     after_work: AfterWork,
 ) -> None:
-    hall = await begin(desk, routing, file, text, first)
-    async with workers(Execution(settings, database, Providers(settings))):
+    message, script = script_of(text)
+    hall = await begin(desk, routing, file, message, first)
+    scripted = settings.model_copy(update={"offline_script": script})
+    async with workers(Execution(scripted, database, Providers(settings))):
         conversation = await until_done(desk, hall.conversation_id)
 
     found = await spoken(desk, hall.conversation_id)

@@ -35,6 +35,7 @@ from app.handoffs import service as rules
 from app.handoffs.decision import DecidedBy
 from app.handoffs.spec import HandoffRuleSpec
 from app.tasks.errors import AgentUnavailable
+from app.tasks.transitions import complete
 from app.teams import service as teams
 from app.teams.models import AfterWork
 from tests.fixtures.desk import ACTOR, Desk
@@ -46,11 +47,16 @@ async def hall(desk: Desk, settings: Settings, database: Database) -> Hall:
     return await open_hall(desk, settings, database)
 
 
-async def hand(hall: Hall, to: str, reason: str = "a bug", **more: Any) -> ConversationHandoff:
+async def hand(hall: Hall, to: str, reason: str = "a bug", by: str | None = None, **more: Any) -> ConversationHandoff:
     wanted = Request(hall.conversation_id, (await hall.desk.agent(to)).id, reason, **more)
     async with hall.desk.transaction() as session:
         return await service.request(
-            session, team_id=hall.desk.team_id, wanted=wanted, settings=hall.desk.settings, actor=ACTOR
+            session,
+            team_id=hall.desk.team_id,
+            wanted=wanted,
+            settings=hall.desk.settings,
+            actor=ACTOR,
+            acting_as=(await hall.desk.agent(by)).id if by else None,
         )
 
 
@@ -90,7 +96,44 @@ async def set_rules(hall: Hall, *specs: HandoffRuleSpec, **fields: Any) -> None:
 
 
 def rule(source: str, target: str, condition: str, priority: int = 1) -> HandoffRuleSpec:
-    return HandoffRuleSpec(from_agent=source, to_agent=target, condition=condition, priority=priority)
+    return HandoffRuleSpec(from_agent=source, to_agent=target, condition=condition, priority=priority, trusts_text=True)
+
+
+async def test_agents_hand_over_only_so_often_before_the_user_speaks(hall: Hall) -> None:
+    """Each handoff starts a reply that the team pays for, whatever reason is given for it."""
+    await hall.say("Go.", "kyra")
+    limit = hall.desk.settings.handoff_steps
+    for number in range(limit):
+        giver, taker = ("kyra", "luke") if number % 2 == 0 else ("luke", "kyra")
+        await hand(hall, taker, f"reason {number}", by=giver, policy=ReturnPolicy.NONE, replies=False)
+    with pytest.raises(Conflict, match="PARLEY_HANDOFF_STEPS"):
+        await hand(hall, "luke", "one more", by="kyra", policy=ReturnPolicy.NONE)
+    assert len(await handoffs(hall)) == limit
+
+    await hall.say("Well?", "kyra")
+    await hand(hall, "luke", "one more", by="kyra", policy=ReturnPolicy.NONE)
+
+
+async def test_only_rules_that_say_so_compare_with_what_a_text_says(hall: Hall) -> None:
+    """A value given as data decides both rules; the newest one counts, whoever gave it."""
+    wary = HandoffRuleSpec(from_agent="kyra", to_agent="luke", condition="score > 5")
+    await set_rules(hall, wary, runtime_variables={"score": "number"})
+    await hall.say("Go.", "kyra")
+    await hall.run_follow_ups()
+    await hall.replies("kyra", "score: 9")
+    await hall.run_follow_ups()
+    assert await primary(hall) == "kyra"
+
+    await hall.say("Go on.", "kyra")
+    await hall.run_follow_ups()
+    task = await hall.desk.claim("kyra")
+    assert task is not None
+    async with hall.desk.transaction() as session:
+        claim = {"team_id": hall.desk.team_id, "task_id": task.id, "claim_token": task.claim_token}
+        await complete(session, **claim, result="Measured.", output={"score": 9}, actor=ACTOR)
+    await hall.run_follow_ups()
+
+    assert await primary(hall) == "luke"
 
 
 async def decisions(hall: Hall) -> list[StepDecision]:

@@ -95,15 +95,17 @@ async def test_tools_are_offered_where_they_may_be_used(desk: Desk, offline: Cal
     """Neither beyond the authority of the task nor where a further task would be too deep."""
     for slug in ("kyra", "luke", "ada", "zara", "max"):
         await desk.agent(slug)
+    for slug in ("own-1", "own-2"):
+        await desk.agent(slug, runtime="external")
     third = "delegate to max: Too deep."
     async with offline():
         narrow = await desk.delegate("kyra", "luke", instructions="delegate to ada: No.", tools=("check_task_status",))
-        first = await desk.delegate("kyra", "luke", instructions=_tool("ada", _tool("zara", third)))
-        for task in (narrow, first):
-            await until_status(desk, task, TaskStatus.COMPLETED)
+        await until_status(desk, narrow, TaskStatus.COMPLETED)
+        first = await desk.working("kyra", "own-1")
+        second = await desk.working(None, "own-2", parent=first)
+        deepest = await desk.delegate(None, "zara", parent=second, instructions=third)
+        deepest = await until_status(desk, deepest, TaskStatus.COMPLETED)
 
-    (second,) = await below(desk, first)
-    (deepest,) = await below(desk, second)
     assert await tool_calls(desk, narrow) == await tool_calls(desk, deepest) == []
     assert (deepest.depth, deepest.instructions, deepest.status) == (3, third, TaskStatus.COMPLETED)
     assert "delegate_task is not offered here" in (deepest.result or "")
@@ -114,10 +116,6 @@ def test_the_tools_that_may_be_named_are_those_that_are_lent() -> None:
     lent = (*work, *words, *MEMORY_TOOLS, *ATTENTION_TOOLS)
 
     assert {tool.name for tool in lent} == MANAGED_TOOLS
-
-
-def _tool(agent: str, instructions: str) -> str:
-    return "@tool delegate_task " + json.dumps({"agent": agent, "title": "below", "instructions": instructions})
 
 
 async def test_costs_and_tool_calls_of_a_provider_are_kept_while_it_runs(desk: Desk, on_provider: Working) -> None:

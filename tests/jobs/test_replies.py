@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from app.agents.models import AgentStatus
-from app.config import Settings
+from app.config import ScriptedReply, Settings
 from app.conversations.models import ContributionStatus, ContributionUse, ReplyStatus
 from app.db.engine import Database
 from app.errors import Conflict
@@ -314,9 +314,10 @@ async def test_an_interrupted_run_is_really_stopped(
     desk: Desk, settings: Settings, database: Database, workers: Workers
 ) -> None:
     """There is one place: the second can only be answered when the first, which would take an hour, has given it up."""
+    slow = settings.model_copy(update={"offline_script": (ScriptedReply(agent="kyra", wait_s=600),)})
     hall = await open_hall(desk, settings, database, runtime="managed")
-    async with workers(Execution(settings, database, Providers(settings)), slots=1):
-        first = await hall.say("Think it over.\n@wait 600", "kyra")
+    async with workers(Execution(slow, database, Providers(settings)), slots=1):
+        first = await hall.say("Think it over.", "kyra")
         await hall.run_follow_ups()
         (task,) = await desk.open_tasks()
         await until_status(desk, task, TaskStatus.IN_PROGRESS)

@@ -73,6 +73,8 @@ async def request(
     giver = await session.get_one(Agent, conversation.primary_agent_id)
     if giver.id == taker.id:
         raise Conflict(f"{taker.name} has this conversation already.")
+    if acting_as is not None:
+        await stack.refuse_too_many(session, conversation, limit=settings.handoff_steps)
     await stack.refuse_loop(
         session, conversation, giver=giver, taker=taker, reason=reason, limit=settings.handoff_repeats
     )

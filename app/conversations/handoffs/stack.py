@@ -55,6 +55,18 @@ async def last_user_number(session: AsyncSession, conversation: Conversation) ->
     return await session.scalar(said) or 0
 
 
+async def refuse_too_many(session: AsyncSession, conversation: Conversation, *, limit: int) -> None:
+    """Raises Conflict when an agent hands over once more than may be since the user last spoke: each handoff starts a
+    reply that the team pays for."""
+    since = await last_user_number(session, conversation)
+    recent = (ConversationHandoff.conversation_id == conversation.id) & (ConversationHandoff.number > since)
+    if (await session.scalar(select(func.count()).where(recent)) or 0) >= limit:
+        raise Conflict(
+            f"The conversation was handed over {limit} times since the user last spoke, the most at a time "
+            "(PARLEY_HANDOFF_STEPS). Wait until the user says something."
+        )
+
+
 async def refuse_loop(
     session: AsyncSession, conversation: Conversation, *, giver: Agent, taker: Agent, reason: str, limit: int
 ) -> None:

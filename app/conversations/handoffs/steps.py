@@ -138,7 +138,7 @@ class Steps:
         tried = in_play(found, known, speaker.slug)
         current = await values.all_values(session, conversation, stage.team, stage.reply)
         verdicts, analysis = await self._verdicts(session, stage, asked(tried, current))
-        done = completed(tried, current, verdicts)
+        done = completed(tried, current.trusted, verdicts)
         await values.keep(
             session,
             conversation,
@@ -166,7 +166,7 @@ class Steps:
             picks=picks,
         )
         decision = decide(tried, situation, after_work=stage.team.after_work, analysis=analysis)
-        steps, limit = int(current["step_count"]), self._settings.handoff_steps
+        steps, limit = int(current.trusted["step_count"]), self._settings.handoff_steps
         return _stopped(decision, limit) if steps >= limit and _goes_on(decision) else decision
 
     async def _verdicts(

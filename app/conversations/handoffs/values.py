@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, func, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -19,6 +19,7 @@ from app.errors import FieldProblem, InvalidInput
 from app.events.kinds import EventKind
 from app.events.log import Actor
 from app.handoffs.condition.problem import hint
+from app.handoffs.decision import Values
 from app.handoffs.state import loads
 from app.handoffs.variables import VariableSource, reported
 from app.teams.models import Team
@@ -26,15 +27,17 @@ from app.teams.values import same
 from app.teams.variables import MAX_VARIABLES, Value, VariableKind, checked, kind_of
 
 
-async def given(session: AsyncSession, conversation_id: UUID) -> dict[str, Value]:
-    """What callers and replies set, the newest value of each name; what a reply set wins over what a caller gave."""
-    later = case((ContextVariable.source == VariableSource.RUNTIME, 1), else_=0)
+async def given(session: AsyncSession, conversation_id: UUID, *, with_text: bool = True) -> dict[str, Value]:
+    """What callers and replies set, the newest value of each name; what a reply set wins over what a caller gave.
+    Without text: not what was only read in a reply's text."""
+    later = case((ContextVariable.source.in_((VariableSource.RUNTIME, VariableSource.TEXT)), 1), else_=0)
     place = func.row_number().over(
         partition_by=ContextVariable.name, order_by=(later.desc(), ContextVariable.id.desc())
     )
     ranked = (
         select(ContextVariable.name, ContextVariable.value, place.label("place"))
         .where(ContextVariable.conversation_id == conversation_id)
+        .where(true() if with_text else ContextVariable.source != VariableSource.TEXT)
         .subquery()
     )
     newest = select(ranked.c.name, ranked.c.value).where(ranked.c.place == 1)
@@ -47,25 +50,33 @@ async def told(session: AsyncSession, *, team_id: UUID, conversation_id: UUID) -
     return {**team.context_variables, **await given(session, conversation_id)}
 
 
-async def all_values(session: AsyncSession, conversation: Conversation, team: Team, reply: Message) -> dict[str, Value]:
-    """From all four sources, as they are after this reply."""
+async def all_values(session: AsyncSession, conversation: Conversation, team: Team, reply: Message) -> Values:
+    """From all sources, as they are after this reply."""
     system: dict[str, Value] = {**await loads(session, team.id), **await _system(session, conversation, reply)}
-    return {**system, **team.context_variables, **await given(session, conversation.id)}
+    common = {**system, **team.context_variables}
+    return Values(
+        trusted={**common, **await given(session, conversation.id, with_text=False)},
+        with_text={**common, **await given(session, conversation.id)},
+    )
 
 
 async def take_reported(
     session: AsyncSession, conversation: Conversation, team: Team, reply: Message, output: Any
 ) -> None:
-    """Keep the run-time variables that a reply sets, by its lines or by the fields of its output."""
-    found = reported(reply.text, team.runtime_variables)
+    """Keep the run-time variables that a reply sets: by the fields of its output, or by lines of its text, which only
+    rules that trust texts look at."""
+    by_data: dict[str, Value] = {}
     for name, value in output.items() if isinstance(output, dict) else ():
         kind = team.runtime_variables.get(name)
         if kind is not None and isinstance(value, bool | int | float | str) and kind_of(value) == kind:
             try:
-                found[name] = checked(value)
+                by_data[name] = checked(value)
             except ValueError:
                 continue
-    await keep(session, conversation, found, VariableSource.RUNTIME, set_by=reply.author_name, message_id=reply.id)
+    lines = reported(reply.text, team.runtime_variables)
+    by_text = {name: value for name, value in lines.items() if name not in by_data}
+    for values, source in ((by_text, VariableSource.TEXT), (by_data, VariableSource.RUNTIME)):
+        await keep(session, conversation, values, source, set_by=reply.author_name, message_id=reply.id)
 
 
 async def set_by_caller(
@@ -115,7 +126,8 @@ async def keep(
     message_id: UUID | None = None,
 ) -> dict[str, Value]:
     """Of a held conversation. What is set to the value that it has makes no history; returns what changed."""
-    before = await given(session, conversation.id) if values else {}
+    with_text = source is VariableSource.TEXT
+    before = await given(session, conversation.id, with_text=with_text) if values else {}
     changed = {name: value for name, value in values.items() if not (name in before and same(before[name], value))}
     session.add_all(
         ContextVariable(

@@ -1,6 +1,7 @@
 """Lines of a task's instructions that the offline model obeys to the letter, for demos and tests. Pure.
 
-Only the instructions are read for them: nothing in a context, an artifact or a result can start a tool.
+Only the instructions of a task are read for them that an admin or an integrator delegated, where the operator turned
+them on: nothing in a message, a consultation, a context, an artifact or an agent's output can start a tool.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from app.inference.failures import InferenceFailed, Sort
 from app.inference.offline.directives import Call, Directives, read
 from app.inference.offline.material import Material
 from app.inference.offline.report import write_report
-from app.inference.offline.script import scripted
+from app.inference.offline.script import scripted_reply
 from app.inference.offline.shape import Shape
 from app.inference.offline.templates import write
 from app.inference.prompt import Assignment, Source
@@ -52,7 +52,9 @@ class OfflineModel(Model[None]):
     def __init__(self, task: Assignment) -> None:
         super().__init__(profile=ModelProfile(supports_inline_system_prompts=True))  # it need not be told of any
         self._task = task
-        self._told: Directives = read(task.instructions)
+        self._reply = scripted_reply(task)
+        plain = Directives(task.instructions, wait_s=self._reply.wait_s if self._reply else 0.0)
+        self._told: Directives = read(task.instructions) if task.obeys_directives else plain
 
     @property
     def model_name(self) -> str:
@@ -115,7 +117,8 @@ class OfflineModel(Model[None]):
     def _text(self, material: Material, options: Sequence[str], notes: Sequence[str]) -> str:
         if self._task.outline is not None:
             return write_report(material, self._task.outline)
-        return scripted(self._task) or write(material, options, notes)
+        said = self._reply.say if self._reply else ""
+        return said or write(material, options, notes)
 
 
 @dataclass

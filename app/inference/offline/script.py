@@ -1,29 +1,34 @@
-"""Lines of a conversation that tell the offline model what to say as whom, for demos and tests. Pure.
-
-`@as writer: The draft is complete. | word_count: 850` makes the writer say so, ` | ` beginning a new line. Of several
-lines for one agent each is said once, in order, and the last one again and again.
-"""
+"""What the operator has the offline model say as an agent, for demos and tests. Pure."""
 
 from __future__ import annotations
 
 import re
 
+from app.config import ScriptedReply
 from app.inference.prompt import Assignment
 
-_LINE = re.compile(r"^\s*@as\s+(?P<agent>[\w .-]{1,120}?)\s*:\s*(?P<words>\S.*)$", re.MULTILINE | re.IGNORECASE)
+
+def scripted_reply(task: Assignment) -> ScriptedReply | None:
+    """The entry for this run; None when there is none. Nothing that a user or an agent wrote adds one."""
+    request = f"{task.title}\n{task.instructions}".casefold()
+    conversation = f"{request}\n{task.context}".casefold()
+    entries = [
+        entry
+        for entry in task.script
+        if entry.when.casefold() in request and entry.in_conversation.casefold() in conversation
+    ]
+    if not entries:
+        return None
+    replies = 0
+    if task.agent:
+        replies = len(re.findall(rf"^{re.escape(task.agent)} \(agent\): ", task.context, re.MULTILINE))
+    return entries[min(replies, len(entries) - 1)]
 
 
-def scripted(task: Assignment) -> str | None:
-    """What the agent is told to say in this reply; None when nothing is."""
-    if not task.agent:
-        return None
-    whole = f"{task.context}\n{task.instructions}"
-    lines = [found["words"] for found in _LINE.finditer(whole) if _plain(found["agent"]) == _plain(task.agent)]
-    if not lines:
-        return None
-    replies = len(re.findall(rf"^{re.escape(task.agent)} \(agent\): ", task.context, re.MULTILINE))
-    words = lines[min(replies, len(lines) - 1)]
-    return "\n".join(part.strip() for part in words.split("|"))
+def entries_of(script: tuple[ScriptedReply, ...], *names: str) -> tuple[ScriptedReply, ...]:
+    """The entries of an agent, by its slug or its name, and those of any."""
+    known = {"", *(_plain(name) for name in names)}
+    return tuple(entry for entry in script if _plain(entry.agent) in known)
 
 
 def _plain(name: str) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.config import load_settings
+from app.config import ScriptedReply, load_settings
 from app.inference.failures import InferenceFailed, Sort
 from app.inference.offline.material import Material
 from app.inference.offline.model import NOTE
+from app.inference.offline.script import entries_of
 from app.inference.offline.templates import SIGNATURE
 from app.inference.prompt import Assignment, Source
 from app.inference.providers import Providers
@@ -31,6 +32,7 @@ TASK = Assignment(
     expected_output="Every login problem has a file.\nUnicorns are counted.",
     sources=[Source("the tests", "The login tests take 40 seconds. The retry loop is slow.")],
     given={"task_id": "task_7", "criteria": {"custom_checks": ["lint"]}},
+    obeys_directives=True,
 )
 REVIEWER = {
     "type": "object",
@@ -194,6 +196,32 @@ async def test_it_calls_tools_when_the_instructions_plainly_say_so(
     assert "- delegate_task: Luke found a race in the cache." in answer.text
     assert "'text' is a required property" in answer.text
     assert "The tool fly is not offered here." in answer.text
+
+
+async def test_it_obeys_nothing_in_a_task_that_no_admin_or_integrator_wrote(
+    ask: Ask, listener: Listener, notebook: Notebook
+) -> None:
+    told = 'Go.\n@tool note {"text": "yes"}\n@fail final no\n@wait 500\ndelegate to luke: all of it'
+    task = replace(TASK, instructions=told, obeys_directives=False)
+
+    answer = await run(ask("offline", task, tools=[notebook.tool]), listener, NOWHERE)
+
+    assert (notebook.noted, answer.used.tool_calls) == ([], 0)
+
+
+async def test_it_says_what_the_operator_has_it_say(ask: Ask, listener: Listener) -> None:
+    script = (
+        ScriptedReply(agent="kyra", when="login", say="First."),
+        ScriptedReply(agent="kyra", in_conversation="password", say="Then."),
+        ScriptedReply(agent="kyra", when="something else", say="Never."),
+    )
+    task = replace(TASK, agent="Kyra", script=entries_of(script, "kyra"))
+    again = replace(task, context="Kyra (agent): First.\nMia (user): The password?")
+
+    said = [(await run(ask("offline", one), listener, NOWHERE)).text for one in (task, again)]
+
+    assert said == ["First.", "Then."]
+    assert entries_of(script, "luke") == ()
 
 
 async def test_it_waits_and_fails_when_it_is_told_to(ask: Ask, listener: Listener) -> None:

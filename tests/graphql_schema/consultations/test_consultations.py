@@ -147,6 +147,7 @@ async def test_what_cannot_be_is_refused_and_nothing_changes(parley: Parley, des
 
 
 async def test_a_person_decides_and_agents_see_only_their_own(parley: Parley, desk: Desk, database: Database) -> None:
+    await parley.allow()
     consultations = Consultations(desk, database)
     await desk.agent("ada")
     row = await consultations.ask("kyra", "Which whisky goes with oysters?")
@@ -204,6 +205,7 @@ def database(parley: Parley) -> Database:
 
 
 async def test_a_conversation_is_not_handed_to_who_waits_for_an_answer(parley: Parley) -> None:
+    await parley.allow()
     asked = await run(parley, ASK, Role.AGENT, question=QUESTION)
     assert asked["consultation"]["specialist"] == {"slug": "kyra"}
     start = "mutation { startConversation(input: {}) { ... on ConversationPayload { conversation { id } } } }"

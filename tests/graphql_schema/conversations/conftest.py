@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.auth.roles import Role
+from app.config import ScriptedReply
 from app.ids import Prefix, to_global
 from tests.fixtures.parley import Parley
 from tests.fixtures.workers import running_worker
@@ -69,7 +70,14 @@ async def talk(parley: Parley) -> Talk:
 
 
 @pytest.fixture
-async def worker(parley: Parley) -> AsyncIterator[None]:
+def script() -> list[dict[str, Any]]:
+    """What the offline model says; tests override it."""
+    return []
+
+
+@pytest.fixture
+async def worker(parley: Parley, script: list[dict[str, Any]]) -> AsyncIterator[None]:
     """A worker beside the API: runs managed agents on the offline model, and follow-up jobs."""
-    async with running_worker(parley.settings.model_copy(update={"worker_slots": 5})):
+    replies = tuple(ScriptedReply(**entry) for entry in script)
+    async with running_worker(parley.settings.model_copy(update={"worker_slots": 5, "offline_script": replies})):
         yield

@@ -34,6 +34,7 @@ async def until(client: SocketClient, kind: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("script", [[{"agent": "kyra", "wait_s": 0.7}]])
 @pytest.mark.usefixtures("worker")
 async def test_a_client_follows_from_message_to_message(talk: Talk, connect: Connect) -> None:
     async with connect() as client, connect() as other:
@@ -41,7 +42,7 @@ async def test_a_client_follows_from_message_to_message(talk: Talk, connect: Con
         await client.caught_up()
         await other.subscribe(QUIET, {"id": talk.id})
         await other.caught_up()
-        sent = await talk.say("What about talking?\n@wait 0.7")
+        sent = await talk.say("What about talking?")
         seen = await until(client, "REPLY_COMPLETED")
         quiet = await until(other, "REPLY_COMPLETED")
 

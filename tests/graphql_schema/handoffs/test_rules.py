@@ -122,6 +122,7 @@ async def test_a_trial_tells_which_rule_would_fire_and_why(parley: Parley) -> No
         "fromAgentId": kyra,
         "toAgentId": luke,
         "condition": "draft complete and word_count >= {{ min_words }}",
+        "trustsText": True,
     }
     error = {"target": "PREVIOUS_AGENT", "condition": "error detected", "priority": 10}
     for given in (complete, error):
@@ -160,3 +161,20 @@ async def test_a_trial_tells_which_rule_would_fire_and_why(parley: Parley) -> No
     stranger = await parley.errors(TRY, {"text": "x", "from": to_global(Prefix.AGENT, parley.other.luke.id)})
     assert stranger[0]["extensions"]["code"] == "NOT_FOUND"
     assert await parley.value("select count(*) from event") == before
+
+
+async def test_a_rule_does_not_trust_what_a_text_says_unless_it_says_so(parley: Parley) -> None:
+    kyra, luke = (to_global(Prefix.AGENT, agent.id) for agent in (parley.home.kyra, parley.home.luke))
+    await parley.run(DECLARE)
+    condition = "draft complete and word_count >= {{ min_words }}"
+    rule = {"fromAgentId": kyra, "toAgentId": luke, "condition": condition}
+    saved = (await parley.run(SAVE, {"input": rule}))["saveHandoffRule"]["rule"]
+    given = {"text": "The draft is complete.\n\nword_count: 850", "from": kyra}
+
+    by_text = (await parley.run(TRY, {**given, "variables": {}}))["testHandoffRule"]
+    by_data = (await parley.run(TRY, {**given, "variables": {"word_count": 850}}))["testHandoffRule"]
+    await parley.run(SAVE, {"input": {**rule, "ruleId": saved["id"], "trustsText": True}})
+    trusting = (await parley.run(TRY, {**given, "variables": {}}))["testHandoffRule"]
+
+    assert (by_text["decidedBy"], by_data["decidedBy"], trusting["decidedBy"]) == ("AFTER_WORK", "RULE", "RULE")
+    assert by_text["rules"][0]["reason"].endswith("which this rule does not trust (trustsText).")

@@ -39,7 +39,7 @@ async def say(office: PostOffice, sender: str, channel: Channel, body: str, limi
     desk = office.desk
     wanted = Outgoing((await desk.agent(sender)).id, channel, MessageSpec(body=body))
     async with desk.transaction() as session:
-        await service.send(session, team_id=desk.team_id, wanted=wanted, limit=limit, actor=ACTOR)
+        await service.send(session, team_id=desk.team_id, wanted=wanted, limit=limit, sender_limit=1_000, actor=ACTOR)
 
 
 class Reader:
@@ -171,7 +171,9 @@ async def test_nothing_comes_in_before_what_could_be_acknowledged(office: PostOf
         await office.send("ada", "luke", "second")
         between = (await office.parley.run(INBOX, {"slug": "luke"}, secret=await office.key("luke")))["agent"]
         wanted = Outgoing(kyra.id, direct(luke.id), MessageSpec(body="first"))
-        await service.send(session, team_id=desk.team_id, wanted=wanted, limit=INBOX_LIMIT, actor=ACTOR)
+        await service.send(
+            session, team_id=desk.team_id, wanted=wanted, limit=INBOX_LIMIT, sender_limit=1_000, actor=ACTOR
+        )
 
     inbox = await office.inbox("luke")
     done = await office.acknowledge("luke", through=inbox["inbox"]["nodes"][0]["cursor"])

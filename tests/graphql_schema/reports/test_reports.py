@@ -54,6 +54,7 @@ def wanted(parley: Parley, **fields: Any) -> dict[str, Any]:
 
 
 async def test_from_request_to_download(parley: Parley, desk: Desk) -> None:
+    await parley.allow()
     asked = (await parley.run(REQUEST, wanted(parley), role=Role.AGENT))["requestReport"]["report"]
     assert (asked["status"], asked["assignee"], asked["requester"]) == ("WORKING", {"slug": "luke"}, {"slug": "luke"})
     reports = Reports(desk)

@@ -138,6 +138,7 @@ async def test_whom_a_task_may_ask_is_shown(work: Parley, delegate: Do) -> None:
 
 async def test_an_agents_key_acts_in_its_own_name_only(work: Parley, delegate: Do, claim: Do, do: Do) -> None:
     kyra = to_global(Prefix.AGENT, work.home.kyra.id)
+    await work.allow()
     own = await delegate(role=Role.AGENT, creatorId=None, assigneeId=kyra)
     assert own["__typename"] == "TaskPayload"
     assert (await delegate(role=Role.AGENT, assigneeId=kyra))["__typename"] == "Forbidden"

@@ -14,6 +14,7 @@ const LEADS = {
   DEAD_LETTER: 'Replay takes the work up in a new task; to change it first, open the dead letter.',
   ESCALATION: 'It goes on with what you decide.',
   FAILED_SUBTASK: 'What follows happens with the answer or not at all.',
+  COST_CLAIM: 'Book adds the claimed cost to the team’s budgets and needs an admin; dismiss drops it.',
   BUDGET_RAISE: 'Raise the cap, or leave it: work under way goes on, new work is refused.',
 };
 

@@ -4,7 +4,7 @@ import { CHOICES } from '../../parts.js';
 
 const AGENT = '{ id name }';
 
-export const KINDS = ['QUESTION', 'CLARIFICATION', 'APPROVAL', 'ESCALATION', 'DEAD_LETTER', 'FAILED_SUBTASK', 'BUDGET_RAISE'];
+export const KINDS = ['QUESTION', 'CLARIFICATION', 'APPROVAL', 'ESCALATION', 'DEAD_LETTER', 'FAILED_SUBTASK', 'COST_CLAIM', 'BUDGET_RAISE'];
 
 /** All that is shown of one item. */
 export const ITEM = `id kind title detail status options option answer assignee deadline defaultAnswer holdsTask openedBy closedBy closedAt createdAt stageId
