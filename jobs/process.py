@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -100,14 +101,16 @@ class WorkerProcess:
     async def _work_until(self, worker_settings: type, stopping: asyncio.Event) -> None:
         """One life of an arq worker: it ends when asked to stop, or when Redis is lost."""
         client = Redis(self._settings)
+        settings: dict[str, Any] = get_kwargs(worker_settings)
         own: dict[str, Any] = {
             "redis_settings": None,
             "redis_pool": arq_client(client),
             "ctx": self.context.as_arq_context(),
+            "cron_jobs": [replace(job, next_run=None) for job in settings["cron_jobs"]],  # arq notes the next run there
             "on_startup": None,
             "on_shutdown": None,
         }
-        self._arq = worker = WokenWorker(**get_kwargs(worker_settings) | own, slots=self.runner.slots)
+        self._arq = worker = WokenWorker(**settings | own, slots=self.runner.slots)
         working, stop = asyncio.create_task(worker.async_run()), asyncio.create_task(stopping.wait())
         await asyncio.wait({working, stop}, return_when=asyncio.FIRST_COMPLETED)
         if working.done() and not stopping.is_set():

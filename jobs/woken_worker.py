@@ -19,9 +19,9 @@ from jobs.slots import Slots
 UNLIMITED = 10_000  # arq's own limit is not used: tasks have slots, follow-ups their own number
 FOLLOW_UPS_AT_A_TIME = 5  # short transactions, which must not wait behind long tasks
 READ_LIMIT = 200
-# How long arq keeps a job of a killed worker from others. Until a task is claimed or a follow-up committed, that is:
-# from then on the job is off the queue.
-IN_PROGRESS_S = 8
+# How long arq keeps a job of a killed worker from others. That covers milliseconds: once its task is claimed or its
+# follow-up committed, the job is off the queue. One that takes longer is started twice and finds its row locked.
+IN_PROGRESS_S = 3
 
 
 class WokenWorker(Worker):

@@ -31,6 +31,7 @@ SEND = """mutation ($id: ID!, $text: String!, $strategy: RoutingStrategy!, $key:
 REMEMBER = """mutation ($text: String!) { remember(input: {text: $text, kind: SHARED}) { __typename } }"""
 RECALL = """query ($agent: ID!) { recallMemories(query: "harbour gates", agentId: $agent, first: 50) {
   memory { text } } }"""
+OWED = "select id from follow_up where team_id = $1 and kind <> 'contribution_overdue'"
 OPEN = "select count(*) from reply where team_id = $1 and finished_at is null"
 SEEN = """query ($id: ID!) { agents { nodes { slug contextFor(conversationId: $id) {
   question { number } history { number } condensed } } } }"""
@@ -75,7 +76,7 @@ class Hall:
 
     async def until_all_is_answered(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
-            while await self.rows(OPEN) != [(0,)]:  # noqa: ASYNC110
+            while await self.rows(OPEN) != [(0,)] or await self.rows(OWED):  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
 
     async def compare(self, talks: list[str]) -> None:
@@ -177,8 +178,7 @@ async def test_every_message_is_answered_once_though_workers_are_killed(installa
             select task.id from task left join contribution on contribution.task_id = task.id
             where task.team_id = $1 and contribution.id is null""",
         "money that is still reserved": "select id from budget_account where team_id = $1 and reserved <> 0",
-        "something that is still owed": """
-            select id from follow_up where team_id = $1 and kind <> 'contribution_overdue'""",
+        "a follow-up job that is left": OWED,
     }
     assert {what: found for what, sql in wrong.items() if (found := await hall.rows(sql))} == {}
     ensembles = "select count(*) > 0 from contribution where team_id = $1 and place = 2 and status = 'completed'"
