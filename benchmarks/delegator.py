@@ -26,13 +26,14 @@ from app.agents.models import Agent, AgentStatus
 from app.config import Flags, load_settings
 from app.db import tables  # noqa: F401 - a flush follows foreign keys into slices that nothing else here imports
 from app.db.engine import Database
-from app.db.transaction import Transactions
+from app.db.transaction import Transactions, WakeUp
 from app.dispatch import Dispatcher
 from app.events.log import Actor
 from app.redis import Redis
 from app.tasks import service
 from app.tasks.service import Delegation
 from app.tasks.spec import parse_task
+from app.wakeups import Publisher
 
 ACTOR = Actor("bench")
 SPEC = parse_task(
@@ -88,15 +89,20 @@ class Tasks:
 class Jobs:
     open_work = "select exists (select from bench_job where not done)"
 
-    def __init__(self, database: Any, queue: ArqRedis) -> None:
-        self._database, self._queue = database, queue
-        self._numbers = itertools.count()
+    """`publisher` wakes the worker after each job; without one it polls."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, database: Any, queue: ArqRedis, publisher: Publisher | None = None) -> None:
+        self._database, self._queue, self._publisher = database, queue, publisher
 
     async def create(self) -> tuple[str, int]:
         number = next(self._numbers)
         await self._database.execute("insert into bench_job (id, done) values ($1, false)", number)
         before_enqueue = time.monotonic_ns()
         await self._queue.enqueue_job("job", number)
+        if self._publisher is not None:
+            await self._publisher.publish(WakeUp.JOBS)
         return str(number), before_enqueue
 
 
@@ -150,6 +156,7 @@ async def main() -> None:
     producers: dict[str, Producer] = {
         "Parley": Tasks(creator, assignees, transaction),
         "bare arq": Jobs(database, queue),
+        "woken arq": Jobs(database, queue, Publisher(settings, redis)),
     }
     print("{}", flush=True)
     while line := await loop.run_in_executor(None, sys.stdin.readline):

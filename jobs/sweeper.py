@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -27,6 +28,9 @@ from jobs.woken_worker import FOLLOW_UPS_AT_A_TIME
 log = structlog.get_logger(__name__)
 EVERY_S = 2.0
 EVERY_S_DEGRADED = 0.25
+# What is due for so long while there is room was started by a worker of arq's own that was killed: arq keeps such a job
+# from all others for as long as a task may take.
+OVERDUE = timedelta(seconds=30)
 LOOKS_AT = 1_000  # due jobs; in the order in which they start, so those behind them can wait for the next sweep
 
 
@@ -60,6 +64,7 @@ class Sweeper:
             self._set_degraded(True, error)
         else:
             self._set_degraded(False)
+            self._run_here([job for job in due if now() - job.due_at > OVERDUE])
 
     async def _repair_queue(self, due: list[Job]) -> None:
         await self._queue.check_writable()
@@ -70,14 +75,13 @@ class Sweeper:
 
     def _run_here(self, due: list[Job]) -> None:
         """Starts as many as there is room for; the next sweep starts more."""
-        room = {True: self._job.runner.slots.free, False: FOLLOW_UPS_AT_A_TIME}
-        for job_id in self._running:
-            room[is_task(job_id)] -= not is_task(job_id)  # a task that runs has its slot
-        for job in due:
-            known = job.function in self._functions and job.id not in self._running
-            if known and room[is_task(job.id)] > 0:
-                room[is_task(job.id)] -= 1
-                self._start(job)
+        task_room = self._job.runner.slots.free
+        follow_up_room = FOLLOW_UPS_AT_A_TIME - sum(not is_task(job_id) for job_id in self._running)
+        startable = [job for job in due if job.function in self._functions and job.id not in self._running]
+        tasks_due = [job for job in startable if is_task(job.id)]
+        follow_ups_due = [job for job in startable if not is_task(job.id)]
+        for job in [*follow_ups_due[: max(follow_up_room, 0)], *tasks_due[: max(task_room, 0)]]:
+            self._start(job)
 
     def _start(self, job: Job) -> None:
         running = asyncio.create_task(self._call(job))

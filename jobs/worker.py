@@ -25,6 +25,7 @@ MAX_TASK_S = 86_400 + 60  # the longest time that a task may be given; the task'
 FOLLOW_UP_TIMEOUT_S = 60
 HEALTH_CHECK_S = 5
 _PROCESS = "process"
+_SETTINGS = load_settings()  # arq reads its settings when this module is imported
 
 
 async def start_process(ctx: dict[str, Any]) -> None:
@@ -54,13 +55,13 @@ class WorkerSettings:
     ]
     on_startup = start_process
     on_shutdown = stop_process
-    redis_settings = redis_settings(load_settings().redis_url)
+    redis_settings = redis_settings(_SETTINGS.redis_url)
     queue_name = QUEUE
     job_serializer = serialize
     job_deserializer = deserialize
-    max_tries = 1_000
+    max_tries = 1_000  # Postgres counts
     keep_result = 0
-    max_jobs = load_settings().worker_slots
+    max_jobs = _SETTINGS.worker_slots
     poll_delay = 0.5
     health_check_interval = HEALTH_CHECK_S
     log_results = False

@@ -22,6 +22,7 @@ COMMANDS = {
     "dev": "Run everything on this machine: database, Redis, API and worker.",
     "serve": "Run the API.",
     "worker": "Run a worker, which executes the tasks.",
+    "queue": "List what waits, what runs and what failed last.",
     "migrate": "Bring the database up to date.",
     "keys": "Create, list and revoke API keys.",
     "team": "Apply a team file, or export a team as one.",

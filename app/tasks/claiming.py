@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Integer, Select, Uuid, and_, column, func, select, update, values
+from sqlalchemy import Float, Integer, Select, Uuid, and_, bindparam, column, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.agents.models import Agent, AgentRuntime, AgentStatus
 from app.db.transaction import after_commit
@@ -41,11 +44,11 @@ async def claim_next(
     actor: Actor,
 ) -> Task | None:
     """Claims the agent's next due task, if any. Of many callers each task goes to one; a paused agent gets none."""
-    due = _due_ids().where(Task.team_id == team_id, Task.assignee_id == agent_id)
+    due = _due().where(Task.team_id == team_id, Task.assignee_id == agent_id)
     if types is not None:
         due = due.where(Task.type.in_(types))
-    task_ids = list(await session.scalars(due.order_by(Task.due_at, Task.id).limit(1)))
-    claimed = await start_attempts(session, task_ids, lease_s=lease_s, actor=actor)
+    statement = _start(due.order_by(Task.due_at, Task.id).limit(1))
+    claimed = await _claim(session, statement, {"lease_s": lease_s}, actor=actor)
     return claimed[0] if claimed else None
 
 
@@ -54,62 +57,34 @@ async def claim_for_jobs(
 ) -> Mapping[UUID, Task]:
     """Claims the tasks of these jobs, by task id. Left out: what is not due, was claimed under this attempt before, or
     is being changed at this moment (the sweeper enqueues it again)."""
-    jobs = values(column("task_id", Uuid), column("attempt", Integer), name="job").data(
-        [(claim.task_id, claim.attempt) for claim in claims]
-    )
-    due = (
-        _due_ids()
-        .join(jobs, and_(jobs.c.task_id == Task.id, jobs.c.attempt == Task.attempts_made + 1))
-        .where(Agent.runtime == AgentRuntime.MANAGED)
-        .order_by(Task.id)
-    )
+    parameters = {
+        "task_ids": [claim.task_id for claim in claims],
+        "attempts": [claim.attempt for claim in claims],
+        "lease_s": lease_s,
+    }
     job_ids = {claim.task_id: claim.job_id for claim in claims}
-    claimed = await start_attempts(
-        session, list(await session.scalars(due)), lease_s=lease_s, actor=actor, job_ids=job_ids
-    )
+    claimed = await _claim(session, _START_OF_JOBS, parameters, actor=actor, job_ids=job_ids)
     return {task.id: task for task in claimed}
 
 
-def _due_ids() -> Select[UUID]:
-    return (
-        select(Task.id)
-        .join(Agent, Agent.id == Task.assignee_id)
-        .where(is_due(), Agent.status == AgentStatus.ACTIVE)
-        .with_for_update(of=Task, key_share=True, skip_locked=True)
-    )
+async def claim_locked(session: AsyncSession, task_id: UUID, *, lease_s: int, actor: Actor) -> Task:
+    """Claims a pending task that the caller has locked, due or not."""
+    parameters = {"task_id": task_id, "lease_s": lease_s}
+    (task,) = await _claim(session, _START_OF_LOCKED, parameters, actor=actor)
+    return task
 
 
-def is_due() -> ColumnElement[bool]:
-    return and_(Task.status == TaskStatus.PENDING, Task.waiting_for == 0, Task.ready_at <= func.clock_timestamp())
-
-
-async def start_attempts(
+async def _claim(
     session: AsyncSession,
-    task_ids: Collection[UUID],
+    start: ReturningUpdate[Task],
+    parameters: dict[str, Any],
     *,
-    lease_s: int,
     actor: Actor,
     job_ids: Mapping[UUID, str | None] | None = None,
 ) -> Sequence[Task]:
-    """Gives locked pending tasks a claim and their next attempt, all with one statement a table."""
-    if not task_ids:
-        return []
-    at = func.clock_timestamp()
-    started = await session.scalars(
-        update(Task)
-        .where(Task.id.in_(task_ids))
-        .values(
-            status=TaskStatus.IN_PROGRESS,
-            claim_token=func.gen_random_uuid(),
-            attempts_made=Task.attempts_made + 1,
-            started_at=func.coalesce(Task.started_at, at),
-            lease_until=at + func.make_interval(0, 0, 0, 0, 0, 0, float(lease_s)),
-            deadline=at + func.make_interval(0, 0, 0, 0, 0, 0, Task.timeout_s),
-        )
-        .returning(Task),
-        execution_options={"populate_existing": True, "synchronize_session": False},
-    )
-    tasks = list(started)
+    """Gives tasks a claim and their next attempt, with one statement for each table however many they are."""
+    options = {"populate_existing": True, "synchronize_session": False}
+    tasks = list(await session.scalars(start, parameters, execution_options=options))
     for task in tasks:
         job_id = (job_ids or {}).get(task.id)
         attempts.open_attempt(session, task, job_id)
@@ -120,3 +95,51 @@ async def start_attempts(
         if job_id is not None:
             after_commit(session).started_job_ids.append(job_id)
     return tasks
+
+
+def _due() -> Select[UUID]:
+    return (
+        select(Task.id)
+        .join(Agent, Agent.id == Task.assignee_id)
+        .where(
+            Task.status == TaskStatus.PENDING,
+            Task.waiting_for == 0,
+            Task.ready_at <= func.clock_timestamp(),
+            Agent.status == AgentStatus.ACTIVE,
+        )
+        .with_for_update(of=Task, key_share=True, skip_locked=True)
+    )
+
+
+def _due_jobs() -> Select[UUID]:
+    jobs = func.unnest(bindparam("task_ids", type_=ARRAY(Uuid)), bindparam("attempts", type_=ARRAY(Integer)))
+    job = jobs.table_valued(column("task_id", Uuid), column("attempt", Integer)).render_derived(name="job")
+    return (
+        _due()
+        .join(job, and_(job.c.task_id == Task.id, job.c.attempt == Task.attempts_made + 1))
+        .where(Agent.runtime == AgentRuntime.MANAGED)
+        .order_by(Task.id)
+    )
+
+
+def _start(locked: Select[UUID]) -> ReturningUpdate[Task]:
+    tasks, at = locked.cte("locked"), func.clock_timestamp()
+    lease = func.make_interval(0, 0, 0, 0, 0, 0, bindparam("lease_s", type_=Float))
+    return (
+        update(Task)
+        .where(Task.id == tasks.c.id)
+        .values(
+            status=TaskStatus.IN_PROGRESS,
+            claim_token=func.gen_random_uuid(),
+            attempts_made=Task.attempts_made + 1,
+            started_at=func.coalesce(Task.started_at, at),
+            lease_until=at + lease,
+            deadline=at + func.make_interval(0, 0, 0, 0, 0, 0, Task.timeout_s),
+        )
+        .returning(Task)
+    )
+
+
+# Built once: a worker waits for them, and SQLAlchemy takes longer to build one than Postgres to run it.
+_START_OF_JOBS = _start(_due_jobs())
+_START_OF_LOCKED = _start(select(Task.id).where(Task.id == bindparam("task_id", type_=Uuid)))

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.db.transaction import WakeUp, enqueue_task_after_commit, wake_after_commit
 from app.events.kinds import EventKind
 from app.events.log import SYSTEM, Actor
+from app.observability import metrics
 from app.tasks import attempts, dead_letters
 from app.tasks.ending import NO_COST, end, end_below
 from app.tasks.failures import TIMED_OUT, Failure, Usage, over_limit
@@ -115,6 +116,7 @@ async def fail_attempt(
         await bury(session, task, failure, actor)
         return
     await take_back(session, task, at=at, actor=actor, outcome=outcome, failure=failure, cost=cost)
+    metrics.TASKS_RETRIED.inc()
     task.ready_at = at + again.wait
     task.attempts_allowed += again.free
     task.waits += again.free
@@ -124,6 +126,7 @@ async def fail_attempt(
 async def bury(session: AsyncSession, task: Task, failure: Failure, actor: Actor) -> None:
     """A person decides on what failed for good; on an agent's own work whoever ordered it does."""
     if task.purpose is TaskPurpose.DELEGATION:
+        metrics.TASKS_DEAD.inc()
         await dead_letters.open_letter(session, task, failure, actor)
 
 

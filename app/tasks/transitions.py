@@ -19,7 +19,7 @@ from app.budgets import service as budgets
 from app.errors import Conflict
 from app.events.kinds import EventKind
 from app.events.log import Actor
-from app.tasks.claiming import LEASE_S, start_attempts
+from app.tasks.claiming import LEASE_S, claim_locked
 from app.tasks.completion import Completion, LockedRun, complete_one
 from app.tasks.ending import end
 from app.tasks.failures import NOTHING, Failure, Usage
@@ -110,7 +110,7 @@ async def submit(
             await attention.withdraw_of_task(session, task.id, actor=actor)
             task.waiting_for = 0
         await session.flush()
-        await start_attempts(session, [task.id], lease_s=LEASE_S[0], actor=actor)
+        await claim_locked(session, task.id, lease_s=LEASE_S[0], actor=actor)
     assert task.claim_token is not None
     return await complete(
         session,

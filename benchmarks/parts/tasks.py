@@ -1,4 +1,4 @@
-"""Tasks: how soon they start and how many complete per second, in Parley's worker and in arq's at its defaults."""
+"""Tasks: how soon they start and how many complete per second, beside arq at its defaults and arq woken likewise."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from benchmarks.processes import ChildProcess
 from benchmarks.tables import compare_contenders
 from benchmarks.testbed import Testbed
 
-PARLEY, ARQ = "Parley", "bare arq"
-WORKERS = {PARLEY: "benchmarks.servers.worker", ARQ: "benchmarks.servers.bare_arq"}
+PARLEY, ARQ, WOKEN = "Parley", "bare arq", "woken arq"
+WORKERS = {
+    PARLEY: "benchmarks.servers.worker",
+    ARQ: "benchmarks.servers.bare_arq",
+    WOKEN: "benchmarks.servers.woken_arq",
+}
 RATE = 20.0  # tasks per second under load: what one process can delegate on two cores that it shares with all others
 # Long enough for the previous task to start even if arq has just polled; random, to fall anywhere between two polls.
 PAUSE_S = (0.6, 1.1)

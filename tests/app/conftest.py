@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from app.config import Settings, load_settings
 from app.db.engine import Database
-from app.db.transaction import Transactions
+from app.db.transaction import AfterCommit, Transactions
 from app.events.log import Actor
 from app.events.models import Event
 from app.teams import service as teams
@@ -34,10 +33,10 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def transaction(database: Database) -> Transactions:
-    async def ring(_bells: list[Any]) -> None:
+    async def dispatch(_pending: AfterCommit) -> None:
         pass
 
-    return Transactions(database, ring)
+    return Transactions(database, dispatch)
 
 
 @pytest.fixture

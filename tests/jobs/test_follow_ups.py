@@ -8,13 +8,16 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+import redis.asyncio as redis_client
 from arq import func as arq_function
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clock import now
+from app.config import Settings
 from app.db.transaction import Transactions
 from app.errors import Conflict
+from app.follow_ups import queries
 from app.follow_ups.models import FollowUp, FollowUpKind
 from app.follow_ups.service import MAX_FAILURES, run, schedule
 from app.observability.metrics import FOLLOW_UP_FAILURES
@@ -222,6 +225,19 @@ async def test_a_kind_that_this_version_does_not_know_is_left_to_newer_workers(
 
     assert "from_the_future" in kinds
     assert b"from_the_future" in {job_id.split(b":")[0] for job_id in queued}
+
+
+async def test_a_job_that_a_killed_arq_worker_keeps_from_others_is_run_by_the_sweeper(
+    desk: Desk, transaction: Transactions, workers: Workers, settings: Settings
+) -> None:
+    await schedule_all(desk, [UUID(int=10)])
+    await desk.sql("update follow_up set due_at = now() - interval '1 minute'")
+    (job,) = await queries.due_jobs(desk.transaction._database, limit=2)
+    async with redis_client.Redis.from_url(settings.redis_url) as client:
+        await client.set(f"arq:in-progress:{job.id}", b"1", ex=3_600)
+        async with workers(execute_nothing):
+            await until_none_remains(transaction)
+        assert await client.exists(f"arq:in-progress:{job.id}")
 
 
 async def test_the_end_of_own_work_is_told_to_its_owner_once(
