@@ -19,6 +19,8 @@ from app.redis import Redis
 QUEUE = "parley:jobs"
 PROBE_KEY = "parley:jobs:probe"
 PROBE_TTL_S = 60
+_RECENT_MS = 3_600_000
+_CRON_SHIFT_MS = 7 * 86_400_000
 EXPIRES_AFTER = timedelta(days=7)  # a job whose body expired is enqueued again by the sweeper
 
 
@@ -51,17 +53,26 @@ class JobQueue:
             job.function, *job.args, _job_id=job.id, _defer_until=job.position, _expires=wait + EXPIRES_AFTER
         )
 
-    async def find_missing(self, jobs: Sequence[Job]) -> list[Job]:
-        """Those that are not in the queue. A job stays there until it ends, or until it has claimed its task."""
-        if not jobs:
-            return []
-        scores = await self._redis.run(lambda client: client.zmscore(QUEUE, [job.id for job in jobs]))
-        return [job for job, score in zip(jobs, scores, strict=True) if score is None]
+    async def repair(self, due: Sequence[Job]) -> int:
+        """Enqueues due jobs that are missing and returns their number. A job is in the queue until it ends, or until it
+        has claimed its task. One that waited there for its time counts by its position now."""
+        if not due:
+            return 0
+        scores = await self._redis.run(lambda client: client.zmscore(QUEUE, [job.id for job in due]))
+        waited = [job for job, score in zip(due, scores, strict=True) if score and score >= _score(job.due_at)]
+        missing = [job for job, score in zip(due, scores, strict=True) if score is None]
+        await self._advance({job.id: _score(job.position) for job in waited})
+        await self.enqueue(missing)
+        return len(missing)
 
-    async def advance(self, jobs: Sequence[Job]) -> None:
-        """Moves queued jobs forward to their positions; never backward."""
-        if jobs:
-            scores: Mapping[Any, float] = {job.id: job.position.timestamp() * 1000 for job in jobs}
+    async def advance_cron_jobs(self) -> None:
+        """arq enqueues them at the present time, behind every task that waits."""
+        at = _score(now())
+        recent = await self._redis.run(lambda client: client.zrangebyscore(QUEUE, at - _RECENT_MS, at, 0, 100))
+        await self._advance({job_id: at - _CRON_SHIFT_MS for job_id in recent if job_id.startswith(b"cron:")})
+
+    async def _advance(self, scores: Mapping[Any, float]) -> None:
+        if scores:
             await self._redis.run(lambda client: client.zadd(QUEUE, scores, xx=True, lt=True))
 
     async def remove(self, job_ids: Collection[str]) -> None:
@@ -74,6 +85,10 @@ class JobQueue:
 
     async def length(self) -> int:
         return int(await self._redis.run(lambda client: client.zcard(QUEUE)))
+
+
+def _score(moment: datetime) -> float:
+    return moment.timestamp() * 1000
 
 
 def arq_client(redis: Redis) -> ArqRedis:

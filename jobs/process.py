@@ -45,7 +45,7 @@ class WorkerProcess:
 
     def __init__(self, settings: Settings, execute: Execute | None = None) -> None:
         self._settings = settings
-        self._opened = AsyncExitStack()
+        self._opened, self._is_managed = AsyncExitStack(), execute is None
         self.database, self.redis = Database(settings), Redis(settings)
         self._opened.push_async_callback(self.database.close)
         self._opened.push_async_callback(self.redis.close)
@@ -84,8 +84,11 @@ class WorkerProcess:
             asyncio.create_task(self.sweeper.run()),
             asyncio.create_task(self.runner.keep_claims()),
             asyncio.create_task(self.listener.run()),
-            asyncio.create_task(asyncio.to_thread(lexicon)),  # the first message need not wait for it
         ]
+        if self._is_managed:
+            self._background.append(
+                asyncio.create_task(asyncio.to_thread(lexicon))
+            )  # or the first message waits for it
         log.info("worker started", slots=self._settings.worker_slots)
 
     async def work(self, worker_settings: type, stopping: asyncio.Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
@@ -17,6 +17,7 @@ class Slots:
         self._occupied = 0
         self._resting = 0
         self._changed = asyncio.Event()
+        self.on_free: Callable[[], None] = lambda: None  # called when a slot becomes free
 
     @property
     def free(self) -> int:
@@ -32,7 +33,7 @@ class Slots:
     def cancel_reservation(self, job_id: str) -> None:
         if job_id in self._reserved:
             self._reserved.remove(job_id)
-            self._changed.set()
+            self._notify()
 
     @asynccontextmanager
     async def occupy(self, job_id: str | None) -> AsyncIterator[None]:
@@ -48,15 +49,19 @@ class Slots:
             yield
         finally:
             self._occupied -= 1
-            self._changed.set()
+            self._notify()
 
     @asynccontextmanager
     async def rest(self) -> AsyncIterator[None]:
         """Lends the slot of a run that only waits for others, so that waiting tasks never hold up what they wait for.
         Coming back it does not queue: for a moment more tasks may run than there are slots."""
         self._resting += 1
-        self._changed.set()
+        self._notify()
         try:
             yield
         finally:
             self._resting -= 1
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self.on_free()

@@ -68,10 +68,8 @@ class Sweeper:
 
     async def _repair_queue(self, due: list[Job]) -> None:
         await self._queue.check_writable()
-        await self._queue.advance(due)  # a retry waited at its own time and now counts by its priority again
-        missing = await self._queue.find_missing(due)
-        await self._queue.enqueue(missing)
-        metrics.QUEUE_REPAIRED.inc(len(missing))
+        await self._queue.advance_cron_jobs()
+        metrics.QUEUE_REPAIRED.inc(await self._queue.repair(due))
 
     def _run_here(self, due: list[Job]) -> None:
         """Starts as many as there is room for; the next sweep starts more."""

@@ -36,6 +36,8 @@ from jobs.slots import Slots
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
 EXTEND_EVERY_S = LEASE_S / 4
+CLAIM_LINGER_S = 0.005
+COMPLETION_LINGER_S = 0.02
 _RELEASE_S = 3.0
 Execute = Callable[[Run], Awaitable[Made]]
 
@@ -45,8 +47,8 @@ class TaskRunner:
         self._database = database
         self._transaction = transaction
         self._execute = execute
-        self._claims = Batch(self._claim_all)
-        self._completions = Batch(self._complete_all)
+        self._claims = Batch(self._claim_all, linger_s=CLAIM_LINGER_S)
+        self._completions = Batch(self._complete_all, linger_s=COMPLETION_LINGER_S)
         self._check_claims = asyncio.Event()
         self._attempts: set[asyncio.Task[None]] = set()
         self._claiming = 0
@@ -92,8 +94,8 @@ class TaskRunner:
             self._claiming -= 1
 
     async def _claim_all(self, claims: Sequence[JobClaim]) -> Sequence[Task | None]:
-        async with self._transaction() as session:
-            tasks = await claim_for_jobs(session, claims, lease_s=LEASE_S, actor=SYSTEM)
+        async with self._transaction.of_one_statement() as statement:
+            tasks = await claim_for_jobs(statement, claims, lease_s=LEASE_S, actor=SYSTEM)
         return [tasks.get(claim.task_id) for claim in claims]
 
     async def _carry_out(self, run: Run) -> None:
@@ -112,7 +114,8 @@ class TaskRunner:
         try:
             async with asyncio.timeout(run.task.timeout_s) as time_given:
                 made = await self._execute(run)
-            return (await self._complete(run, made)).value
+            async with self.slots.rest():  # the next task need not wait until this one's result is written
+                return (await self._complete(run, made)).value
         except ClaimLost:
             raise
         except Unavailable as error:  # no fault of the attempt, so it does not count

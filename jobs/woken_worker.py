@@ -13,12 +13,13 @@ from typing import Any
 
 from arq import Worker
 
+from app.redis import AWAY
 from jobs.functions import function_name, is_task
 from jobs.slots import Slots
 
 UNLIMITED = 10_000  # arq's own limit is not used: tasks have slots, follow-ups their own number
 FOLLOW_UPS_AT_A_TIME = 5  # short transactions, which must not wait behind long tasks
-READ_LIMIT = 200
+READ_LIMIT = 100
 # How long arq keeps a job of a killed worker from others. That covers milliseconds: once its task is claimed or its
 # follow-up committed, the job is off the queue. One that takes longer is started twice and finds its row locked.
 IN_PROGRESS_S = 3
@@ -29,6 +30,7 @@ class WokenWorker(Worker):
         super().__init__(**settings | {"max_jobs": UNLIMITED, "queue_read_limit": READ_LIMIT, "handle_signals": False})
         self.in_progress_timeout_s = IN_PROGRESS_S
         self._slots = slots
+        slots.on_free = self.wake
         self._woken = asyncio.Event()
         self._stopping = False
 
@@ -53,15 +55,28 @@ class WokenWorker(Worker):
 
     async def start_jobs(self, job_ids: list[bytes]) -> None:
         """Starts what there is room for. A job that this version does not know is left to a newer worker."""
-        for encoded in job_ids:
+        known = [job_id for job_id in job_ids if function_name(job_id.decode()) in self.functions]
+        self._read_past(unknown=len(job_ids) - len(known), all_read=len(job_ids) < self.queue_read_limit)
+        for encoded in known:
             job_id = encoded.decode()
-            if job_id in self.tasks or function_name(job_id) not in self.functions or not self._has_room(job_id):
+            if job_id in self.tasks or not self._has_room(job_id):
                 continue
             await super().start_jobs([encoded])
             if (job := self.tasks.get(job_id)) is None:  # another worker has it
                 self._slots.cancel_reservation(job_id)
             else:
                 job.add_done_callback(lambda _, job_id=job_id: self._ended(job_id))  # type: ignore[misc]
+
+    def _read_past(self, *, unknown: int, all_read: bool) -> None:
+        """Unknown jobs at the head of the queue must not hide those behind them."""
+        self.queue_read_limit = READ_LIMIT + unknown
+        if unknown and not all_read:
+            self.wake()
+
+    async def finish_job(self, *args: Any, **settings: Any) -> None:
+        """Without Redis a job cannot be taken off the queue; when it is run again, it finds its work done."""
+        with suppress(*AWAY):
+            await super().finish_job(*args, **settings)
 
     def _has_room(self, job_id: str) -> bool:
         if is_task(job_id):

@@ -14,14 +14,6 @@ from app.tasks.failures import Failure, Usage
 from app.tasks.models import AttemptOutcome, Task, TaskAttempt
 
 
-def open_attempt(session: AsyncSession, task: Task, job_id: str | None = None) -> TaskAttempt:
-    attempt = TaskAttempt(
-        team_id=task.team_id, task_id=task.id, agent_id=task.assignee_id, number=task.attempts_made, job_id=job_id
-    )
-    session.add(attempt)
-    return attempt
-
-
 async def current(session: AsyncSession, task: Task) -> TaskAttempt:
     """The attempt of a task that is in progress; whoever asks holds the task's row."""
     mine = (TaskAttempt.task_id == task.id) & (TaskAttempt.number == task.attempts_made)

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -27,7 +28,9 @@ WORKERS, SLOTS = 2, 4
 PATIENCE_S = 300.0 if SOAK else 60.0
 BACK_S = 10.0  # the queue takes over within 5; the rest is for busy machines
 OPEN_TASKS_EACH = 5  # an agent takes no more
-WAIT = "@wait 0.5"
+MAX_COST_USD = Decimal("0.05")
+TASK: dict[str, Any] = {"instructions": "@wait 0.5", "budget_usd": MAX_COST_USD}
+GOAL = "@wait 0.5\nCache the answers, or not?"
 Outage = Callable[[Installation], AbstractAsyncContextManager[None]]
 
 
@@ -112,11 +115,11 @@ class Workload:
     desk: Desk
     workers: list[ParleyProcess]
 
-    async def delegate(self, count: int, name: str) -> list[Task]:
+    async def delegate(self, count: int, name: str, **fields: Any) -> list[Task]:
         tasks = []
         for number in range(count):
             slug = f"{name}-{number // OPEN_TASKS_EACH}"
-            tasks.append(await self.desk.delegate("kyra", slug, title=f"{name} {number}", instructions=WAIT))
+            tasks.append(await self.desk.delegate("kyra", slug, title=f"{name} {number}", **TASK, **fields))
         return tasks
 
     async def start_sessions(self, count: int) -> None:
@@ -124,7 +127,7 @@ class Workload:
         sessions = Sessions(self.desk)
         for number in range(count):
             seats = (f"worker:first-{number}", f"worker:second-{number}")
-            await sessions.start("pipeline", *seats, goal=f"{WAIT}\nCache the answers, or not?")
+            await sessions.start("pipeline", *seats, goal=GOAL, max_cost_usd=MAX_COST_USD * 4)
 
     async def value(self, sql: str, *arguments: Any) -> Any:
         return await self.installation.database.fetchval(sql, self.installation.team.id, *arguments)
@@ -143,10 +146,10 @@ class Workload:
         await self.until("select not exists (select from follow_up where team_id = $1 and due_at <= clock_timestamp())")
 
     async def until_the_queue_delivers(self) -> None:
-        """New tasks run without it at first."""
+        """New tasks run without it at first. Urgent, so that it does not wait for what was delegated before."""
         number = 0
         while True:
-            (task,) = await self.delegate(1, f"after-{number}")
+            (task,) = await self.delegate(1, f"after-{number}", priority="urgent")
             await self.until("select status = 'completed' from task where team_id = $1 and id = $2", task.id)
             if await self.value("select job_id from task_attempt where team_id = $1 and task_id = $2", task.id):
                 return

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -87,13 +87,13 @@ def environment(database_url: str, redis_url: str) -> dict[str, str]:
 
 
 @pytest.fixture
-async def arq_process(environment: dict[str, str], tmp_path: Path) -> AsyncIterator[subprocess.Popen[bytes]]:
+def arq_process(environment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     with open(tmp_path / "arq.log", "wb") as log:
         process = subprocess.Popen(ARQ, cwd=ROOT, env=environment, stdout=log, stderr=log)
         yield process
         if process.poll() is None:
             process.kill()
-        await asyncio.to_thread(process.wait)
+        process.wait()
 
 
 async def test_arqs_own_command_runs_the_worker(
@@ -129,7 +129,7 @@ async def test_the_check_fails_while_no_worker_runs(environment: dict[str, str])
 async def until(condition: Callable[[], Awaitable[bool]], folder: Path) -> None:
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not await condition():
+            while not await condition():  # noqa: ASYNC110 - another process does it
                 await asyncio.sleep(0.05)
     except TimeoutError:
         pytest.fail((folder / "arq.log").read_text()[-3000:])

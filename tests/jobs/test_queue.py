@@ -131,7 +131,7 @@ async def column(desk: Desk, sql: str) -> list[Any]:
 
 async def until(condition: Callable[[], Awaitable[Any]]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not await condition():
+        while not await condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
