@@ -33,6 +33,7 @@ async def test_rules_are_written_corrected_tried_and_deleted(dashboard: Dashboar
     await expect(form.locator("mark")).to_have_text("test_covrage")
     await dashboard.accessible(page)
     await form.get_by_label("if").fill(CONDITION)
+    await form.get_by_label("Trust values in replies").check()
     await form.get_by_role("button", name="Save").click()
     await expect(form).to_have_count(0)
     await expect(watcher.get_by_text(CONDITION)).to_be_visible()

@@ -36,11 +36,11 @@ async def ask(client: httpx.AsyncClient, query: str, **variables: Any) -> tuple[
 
 
 async def failing(client: httpx.AsyncClient) -> set[str]:
-    """The checks that /readyz says fail."""
+    """The checks that /readyz says fail; without Redis alone the server is degraded, but ready."""
     response = await client.get("/readyz")
     checks = response.json()["checks"]
     found = {name for name, check in checks.items() if not check["ok"]}
-    assert (response.status_code == 503) == bool(found)
+    assert (response.status_code == 503) == bool(found - {"redis"})
     return found
 
 

@@ -71,8 +71,8 @@ def follow_up(id: int, kind: str, due: str, failures: int = 0, error: str = "nul
 
 
 async def claim(desk: Desk, task: Task, job_id: str | None) -> None:
-    async with desk.transaction() as session:
-        await claim_for_jobs(session, [JobClaim(task.id, 1, job_id)], lease_s=60, actor=SYSTEM)
+    async with desk.transaction.of_one_statement() as statement:
+        await claim_for_jobs(statement, [JobClaim(task.id, 1, job_id)], lease_s=60, actor=SYSTEM)
 
 
 def test_empty_queue_names_the_next_step(queue: Callable[..., Answer]) -> None:

@@ -22,7 +22,7 @@ const QUERY = `query Team($mayKeys: Boolean!, $rules: Cursor, $keys: Cursor, $gr
     id slug name description afterWork messagePolicy contextVariables runtimeVariables inputVariables
     featureFlags { flag enabled overridden } dayBudgetUsd monthBudgetUsd dayBudget ${BUDGET} monthBudget ${BUDGET}
     handoffRules(first: 50, after: $rules, where: { retiredAt: { isNull: true } }, orderBy: [{ field: PRIORITY, direction: DESC }, { field: CREATED_AT }]) {
-      ${PAGE} nodes { id condition priority version fromAgent { id name } toAgent { id name } }
+      ${PAGE} nodes { id trustsText condition priority version fromAgent { id name } toAgent { id name } }
     }
     apiKeys(first: 50, after: $keys, orderBy: [{ field: CREATED_AT, direction: DESC }]) @include(if: $mayKeys) {
       ${PAGE} nodes { id name prefix role live createdAt expiresAt revokedAt agent { id name } }

@@ -3,7 +3,7 @@
 import { mutation } from '../../api.js';
 import { h } from '../../dom.js';
 import { plural, words } from '../../format.js';
-import { agentLink, button, card, empty, field, formDialog, more } from '../../parts.js';
+import { agentLink, button, card, checkbox, empty, field, formDialog, more } from '../../parts.js';
 import { tester } from './tester.js';
 
 const RULE = 'HandoffRulePayload { rule { id } }';
@@ -41,8 +41,8 @@ function row(rule, page, may) {
 
 function ruleDialog(rule, data, page) {
   const agents = data.agents.nodes.map((agent) => [agent.id, agent.name]);
-  const input = ({ condition, fromAgentId, to, priority }) => ({
-    ruleId: rule?.id ?? null, condition, priority: Number(priority), fromAgentId: fromAgentId || null,
+  const input = ({ condition, fromAgentId, to, priority, trustsText }) => ({
+    ruleId: rule?.id ?? null, condition, priority: Number(priority), trustsText, fromAgentId: fromAgentId || null,
     ...(to === PREVIOUS ? { target: 'PREVIOUS_AGENT' } : { target: 'AGENT', toAgentId: to }),
   });
   return formDialog(page, { title: rule ? 'Change the rule' : 'New rule', change: SAVE, input, submit: 'Save', done: 'The rule decides from now on', wide: true, covers: isCondition }, (trouble) => {
@@ -55,6 +55,7 @@ function ruleDialog(rule, data, page) {
         field({ label: 'hand over to', name: 'to', value: rule && !rule.toAgent ? PREVIOUS : rule?.toAgent?.id ?? agents[0]?.[0], options: [...agents, [PREVIOUS, 'The previous agent']], error: error('toAgentId') }),
         field({ label: 'Priority', name: 'priority', type: 'number', min: 1, max: 1000, value: rule?.priority ?? 1, required: true, hint: 'Higher fires first.', error: error('priority') })),
       field({ label: 'if', name: 'condition', rows: 3, required: true, maxlength: 2000, value: rule?.condition ?? '', spellcheck: 'false', class: 'mono', error: wrong.length ? 'This cannot be read as it stands:' : error('condition'), oninput: keep, hint: 'Comparisons, and, or, not, parentheses, {{ variables }} and plain language: draft complete and word_count >= {{ min_words }}' }),
+      checkbox({ label: 'Trust values in replies', name: 'trustsText', checked: rule?.trustsText ?? false, hint: 'Compares also with values that were only read in a reply’s text, such as “word_count: 900”.' }),
       wrong.length > 0 && marked(page.state.condition ?? rule?.condition ?? '', wrong),
     ];
   });
